@@ -1,0 +1,1 @@
+"""Decides and shows. Never runs a candidate, never calls a model."""

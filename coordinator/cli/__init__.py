@@ -1,0 +1,5 @@
+"""The command line: `opmend`."""
+
+
+def main() -> None:
+    """Run the command."""

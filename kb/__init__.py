@@ -1,0 +1,1 @@
+"""The knowledge base: entries, retrieval and executable rewrites."""

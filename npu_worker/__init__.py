@@ -1,0 +1,1 @@
+"""NPU workers: they compile, run and measure candidates."""

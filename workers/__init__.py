@@ -1,0 +1,1 @@
+"""LLM workers: they propose repairs, by zero-token rewrites or by a model."""
