@@ -66,7 +66,9 @@ class Task(Base):
         UniqueConstraint("run_id", "name", "trial"),
         CheckConstraint("status IN ('active', 'finished')", name="status"),
         CheckConstraint("(status = 'finished') = (outcome IS NOT NULL)", name="finished_with_outcome"),
-        Index("ix_tasks_due", "id", postgresql_where="status = 'active' AND decided_sequence < last_sequence"),
+        Index(
+            "ix_tasks_due", "id", postgresql_where="status = 'active' AND decided_sequence < last_sequence"
+        ),
     )
 
     id: Mapped[Id]
@@ -112,7 +114,9 @@ class Job(Base):
     __tablename__ = "jobs"
     __table_args__ = (
         CheckConstraint("status IN ('queued', 'running', 'done', 'failed', 'cancelled')", name="status"),
-        Index("ix_jobs_open", "status", "lease_expires_at", postgresql_where="status IN ('queued', 'running')"),
+        Index(
+            "ix_jobs_open", "status", "lease_expires_at", postgresql_where="status IN ('queued', 'running')"
+        ),
     )
 
     id: Mapped[str] = mapped_column(

@@ -94,7 +94,9 @@ class LineageEdge(Base):
     __table_args__ = (
         UniqueConstraint("child_file_id", "child_key", "parent_file_id", "parent_key"),
         ForeignKeyConstraint(
-            ["child_file_id", "child_key"], ["snippets.file_id", "snippets.position_key"], name="fk_lineage_child"
+            ["child_file_id", "child_key"],
+            ["snippets.file_id", "snippets.position_key"],
+            name="fk_lineage_child",
         ),
         ForeignKeyConstraint(
             ["parent_file_id", "parent_key"],
@@ -179,5 +181,7 @@ class SnippetExplanation(Base):
     round: Mapped[int] = mapped_column(Integer)
     explanation: Mapped[str]
     entry_ids: Mapped[list[str]] = mapped_column(ARRAY(Text))
-    direction: Mapped[str] = mapped_column(doc="fix type + target, for example 'datacopy-pad @ kernel/add.cpp'")
+    direction: Mapped[str] = mapped_column(
+        doc="fix type + target, for example 'datacopy-pad @ kernel/add.cpp'"
+    )
     model: Mapped[str] = mapped_column(doc="model name, or 'kb' for a zero-token rewrite")

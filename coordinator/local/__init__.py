@@ -1,0 +1,1 @@
+"""Everything on one machine: embedded Postgres and Redis, supervised workers."""

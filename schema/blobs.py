@@ -1,0 +1,85 @@
+"""Blobs: bytes by their SHA-256, and trees: a workspace as one digest.
+
+A tree manifest is canonical JSON {"path": "digest of its bytes", …}; two equal workspaces share one
+digest, so "the same candidate again" is one comparison.
+"""
+
+import json
+from collections.abc import Mapping
+
+from sqlalchemy import select
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import Session
+
+from schema.canonical import canonical_json, digest
+from schema.errors import NotFound
+from schema.tables import Blob
+
+TREE_MEDIA_TYPE = "application/vnd.opmend.tree+json"
+
+
+def put_blob(session: Session, data: bytes, *, media_type: str = "application/octet-stream") -> str:
+    """Store bytes once and return their digest."""
+    return put_blobs(session, [data], media_type=media_type)[0]
+
+
+def put_blobs(session: Session, parts: list[bytes], *, media_type: str) -> list[str]:
+    """Store several byte strings in one statement; digests in the same order."""
+    digests = [digest(part) for part in parts]
+    # Sorted, so that two writers of overlapping sets take their row locks in one order: no deadlock.
+    rows = [
+        {"digest": key, "media_type": media_type, "size": len(part), "data": part}
+        for key, part in sorted(dict(zip(digests, parts, strict=True)).items())
+    ]
+    if rows:
+        session.execute(insert(Blob).values(rows).on_conflict_do_nothing(index_elements=["digest"]))
+    return digests
+
+
+def get_blob(session: Session, key: str) -> bytes:
+    """Read a blob.
+
+    Raises:
+        NotFound: no blob has this digest.
+    """
+    data = session.execute(select(Blob.data).where(Blob.digest == key)).scalar_one_or_none()
+    if data is None:
+        raise NotFound(f"no blob {key[:16]}…", mend="the store was cut: restore it from a backup")
+    return bytes(data)
+
+
+def tree_digest(files: Mapping[str, str]) -> str:
+    """The digest of a workspace, without storing it."""
+    return digest(_manifest({path: digest(text.encode()) for path, text in files.items()}))
+
+
+def put_tree(session: Session, files: Mapping[str, str]) -> str:
+    """Store a workspace (path → text) and return its tree digest."""
+    paths = sorted(files)
+    digests = put_blobs(
+        session, [files[path].encode() for path in paths], media_type="text/plain; charset=utf-8"
+    )
+    return put_blob(session, _manifest(dict(zip(paths, digests, strict=True))), media_type=TREE_MEDIA_TYPE)
+
+
+def get_tree(session: Session, key: str) -> dict[str, str]:
+    """Read a workspace back: path → text, sorted by path.
+
+    Raises:
+        NotFound: the tree or one of its files is not in the store.
+    """
+    manifest: dict[str, str] = json.loads(get_blob(session, key))
+    rows = session.execute(
+        select(Blob.digest, Blob.data).where(Blob.digest.in_(set(manifest.values())))
+    ).all()
+    texts = {row.digest: bytes(row.data).decode() for row in rows}
+    missing = sorted(path for path, part in manifest.items() if part not in texts)
+    if missing:
+        raise NotFound(
+            f"tree {key[:16]}… lacks {missing[0]}", mend="the store was cut: restore it from a backup"
+        )
+    return {path: texts[part] for path, part in sorted(manifest.items())}
+
+
+def _manifest(entries: Mapping[str, str]) -> bytes:
+    return canonical_json(dict(entries))

@@ -1,0 +1,111 @@
+"""The one way to reach Postgres: an engine, transactions, migrations."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+
+import alembic.command
+import alembic.config
+from sqlalchemy import Engine, create_engine, text
+from sqlalchemy.engine import make_url
+from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.orm import Session
+
+from schema.errors import BadInput, DatabaseUnavailable
+
+
+def sqlalchemy_url(url: str) -> str:
+    """Accept postgres://, postgresql:// and postgresql+psycopg:// alike.
+
+    Raises:
+        BadInput: not a Postgres URL.
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError as error:
+        raise BadInput(
+            "DATABASE_URL does not parse", mend="write postgresql://user@host:5432/name"
+        ) from error
+    if parsed.drivername not in {"postgres", "postgresql", "postgresql+psycopg"}:
+        raise BadInput(
+            f"DATABASE_URL names {parsed.drivername!r}",
+            mend="opmend needs Postgres: postgresql://user@host:5432/name",
+        )
+    return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
+
+
+class Database:
+    """A Postgres with opmend's schema.
+
+    Args:
+        url: a Postgres URL; it may hold a password and is never printed whole.
+        pool_size: connections kept open by this process.
+    """
+
+    def __init__(self, url: str, *, pool_size: int = 5) -> None:
+        self.url = sqlalchemy_url(url)
+        self.engine: Engine = create_engine(
+            self.url,
+            pool_size=pool_size,
+            pool_pre_ping=True,  # servers restart under us; a stale connection must not fail a job
+            connect_args={"connect_timeout": 10},
+        )
+
+    def __str__(self) -> str:
+        return make_url(self.url).render_as_string(hide_password=True)
+
+    @contextmanager
+    def transaction(self) -> Iterator[Session]:
+        """One transaction: committed at the end, rolled back on any exception.
+
+        Raises:
+            DatabaseUnavailable: Postgres refused the connection or broke it.
+        """
+        try:
+            with Session(self.engine, expire_on_commit=False) as session, session.begin():
+                yield session
+        except OperationalError as error:
+            raise self._unavailable(error) from error
+
+    def check(self) -> str:
+        """The server's version.
+
+        Raises:
+            DatabaseUnavailable: Postgres refused the connection.
+        """
+        try:
+            with self.engine.connect() as connection:
+                return str(connection.execute(text("SHOW server_version")).scalar_one())
+        except OperationalError as error:
+            raise self._unavailable(error) from error
+
+    def migrate(self) -> None:
+        """Bring the schema to the newest version. Safe to call from several processes at once."""
+        try:
+            with as_file(files("schema") / "migrations") as scripts, self.engine.connect() as connection:
+                config = alembic.config.Config()
+                config.set_main_option("script_location", str(scripts).replace("%", "%%"))
+                config.attributes["connection"] = connection
+                # Two commands may start at once; the second one waits here and finds nothing to do.
+                connection.execute(text("SELECT pg_advisory_lock(hashtext('opmend migrations'))"))
+                connection.commit()
+                try:
+                    alembic.command.upgrade(config, "head")
+                    connection.commit()
+                finally:
+                    connection.execute(text("SELECT pg_advisory_unlock(hashtext('opmend migrations'))"))
+                    connection.commit()
+        except OperationalError as error:
+            raise self._unavailable(error) from error
+
+    def close(self) -> None:
+        """Give all connections back."""
+        self.engine.dispose()
+
+    def _unavailable(self, error: OperationalError) -> DatabaseUnavailable:
+        cause = str(error.orig).strip().splitlines()
+        return DatabaseUnavailable(
+            f"Postgres does not answer: {cause[0] if cause else 'no reason given'}",
+            where=str(self),
+            mend="start it, or correct DATABASE_URL; without that variable opmend starts its own (`opmend up`)",
+        )

@@ -1,0 +1,1 @@
+"""Alembic migrations: the schema's history, oldest first under versions/."""

@@ -1,0 +1,95 @@
+"""The schema as it is in a real Postgres."""
+
+import os
+import pathlib
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
+
+from schema.blobs import get_tree, put_tree, tree_digest
+from schema.database import Database, sqlalchemy_url
+from schema.errors import BadInput, DatabaseUnavailable, NotFound
+from schema.migrations.history import APPEND_ONLY
+from schema.tables import Base, Cohort, Event, Run, Task
+
+
+def make_task(database: Database, name: str = "Add") -> int:
+    with database.transaction() as session:
+        cohort = Cohort(name="c", digest=os.urandom(8).hex(), manifest={})
+        session.add(cohort)
+        session.flush()
+        run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
+        session.add(run)
+        session.flush()
+        task = Task(run_id=run.id, name=name, level="L1", trial=0)
+        session.add(task)
+        session.flush()
+        return task.id
+
+
+def test_migrations_and_models_agree(database: Database) -> None:
+    with database.engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_every_key_column_sorts_by_bytes(database: Database) -> None:
+    with database.engine.connect() as connection:
+        rows = connection.execute(
+            text(
+                "SELECT table_name, column_name, collation_name FROM information_schema.columns "
+                "WHERE table_schema = 'public' AND column_name LIKE '%key' AND column_name <> 'alembic'"
+            )
+        ).all()
+    assert len(rows) >= 4
+    assert {row.collation_name for row in rows} == {"C"}
+
+
+def test_history_can_not_be_rewritten(database: Database) -> None:
+    task = make_task(database)
+    with database.transaction() as session:
+        session.execute(
+            text(
+                "INSERT INTO events (task_id, sequence, kind, data, at, previous_hash, hash) "
+                "VALUES (:task, 1, 'x', '{}', now(), '', 'h')"
+            ),
+            {"task": task},
+        )
+    for statement in ("UPDATE events SET kind = 'y'", "DELETE FROM events", "TRUNCATE events"):
+        with pytest.raises(IntegrityError, match="append-only"), database.transaction() as session:
+            session.execute(text(statement))
+    with database.transaction() as session:
+        assert session.get(Event, (task, 1)).kind == "x"
+
+
+def test_every_append_only_table_has_its_triggers(database: Database) -> None:
+    with database.engine.connect() as connection:
+        triggers = set(
+            connection.execute(text("SELECT tgname FROM pg_trigger WHERE NOT tgisinternal")).scalars()
+        )
+    for table in APPEND_ONLY:
+        assert {f"{table}_append_only", f"{table}_no_truncate"} <= triggers
+
+
+def test_trees_come_back_byte_for_byte(database: Database) -> None:
+    files = {"kernel/a.cpp": "int x;\r\n\x0c\u2028end", "b": "", "c": "\n\n"}
+    with database.transaction() as session:
+        key = put_tree(session, files)
+        assert key == put_tree(session, dict(reversed(files.items()))) == tree_digest(files)
+    with database.transaction() as session:
+        assert get_tree(session, key) == files
+        with pytest.raises(NotFound):
+            get_tree(session, "0" * 64)
+
+
+def test_a_database_that_refuses_says_what_where_and_how(tmp_path: pathlib.Path) -> None:
+    refused = Database(f"postgresql://nobody:secret@/x?host={tmp_path}")
+    with pytest.raises(DatabaseUnavailable) as caught:
+        refused.check()
+    assert "secret" not in str(caught.value)
+    assert "DATABASE_URL" in str(caught.value)
+    with pytest.raises(BadInput):
+        sqlalchemy_url("mysql://x/y")
