@@ -1,0 +1,352 @@
+"""An operator's workspace: what one task starts from, read and checked.
+
+A workspace is a directory, or the same as texts by path. It has model.py (the reference, class Model), a case
+file, model_new_ascendc.py (the adapter, class ModelNew), kernel/ with pybind11.cpp, and operator.toml, where all
+is optional. Nothing of it is imported here: the adapter is hostile code and is only parsed.
+"""
+
+import ast
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from pydantic import Field
+
+from schema.cases import Case, parse_json_lines, read_cases_toml
+from schema.errors import WorkspaceError
+from schema.input_rules import InputRule, parse_input_rules
+from schema.results import Record
+
+REFERENCE = "model.py"
+ADAPTER = "model_new_ascendc.py"
+BINDINGS = "kernel/pybind11.cpp"
+FACTS = "operator.toml"
+CASES = "cases.toml"
+
+CATEGORIES = (
+    "elementwise",
+    "reduction",
+    "scan",
+    "normalization",
+    "loss",
+    "matmul",
+    "scatter",
+    "pooling",
+    "convolution",
+    "other",
+)
+TOLERANCES = ("mere_mare", "allclose_1e2", "npukernelbench_v2", "multikernelbench", "kernelbench")
+DEFAULT_SEED = 1
+
+MOST_FILE_BYTES = 4 << 20
+MOST_BYTES = 32 << 20
+MOST_FILES = 500
+
+# What builds and editors leave behind; a workspace is its sources.
+_SKIPPED_DIRECTORIES = {"build", "build_out", "__pycache__", "node_modules"}
+_SKIPPED_SUFFIXES = {
+    ".so",
+    ".o",
+    ".a",
+    ".pyc",
+    ".pyd",
+    ".pt",
+    ".pth",
+    ".bin",
+    ".png",
+    ".jpg",
+    ".pdf",
+    ".zip",
+    ".gz",
+    ".log",
+}
+_FACT_KEYS = {"name", "level", "category", "tolerance", "seed", "source", "inputs", "description"}
+
+
+class Workspace(Record):
+    """One operator's workspace.
+
+    Attributes:
+        category: one of `CATEGORIES`.
+        tolerance: one of `TOLERANCES`.
+        seed: where the values of the inputs come from, unless a validation asks for another.
+        source: who published the operator and its cases.
+        rules: distribution of an input's values, by input name.
+        extension: import name of the compiled extension, as the adapter imports it.
+        files: every text of the workspace by its path.
+    """
+
+    name: str
+    level: str = ""
+    category: str = "other"
+    tolerance: str = "mere_mare"
+    seed: int = DEFAULT_SEED
+    source: str = ""
+    cases: tuple[Case, ...]
+    case_file: str
+    rules: Mapping[str, InputRule] = Field(default_factory=dict)
+    extension: str
+    files: Mapping[str, str]
+
+    @property
+    def reference(self) -> str:
+        """Path of the file with class Model."""
+        return REFERENCE
+
+    @property
+    def adapter(self) -> str:
+        """Path of the file with class ModelNew."""
+        return ADAPTER
+
+    @property
+    def kernel_paths(self) -> tuple[str, ...]:
+        """The paths below kernel/, sorted: all that a repair may edit."""
+        return tuple(path for path in sorted(self.files) if path.startswith("kernel/"))
+
+    @property
+    def kernel_files(self) -> dict[str, str]:
+        """The texts below kernel/ by path: what a toolchain compiles."""
+        return {path: self.files[path] for path in self.kernel_paths}
+
+    @classmethod
+    def from_directory(cls, directory: str | os.PathLike[str]) -> "Workspace":
+        """Read a workspace from disk.
+
+        Raises:
+            WorkspaceError: a part is missing, broken, too large, no text, or leads out of the directory.
+            CaseFileError: the case file does not parse.
+        """
+        root = Path(directory)
+        return cls.from_files(read_files(root), name=root.resolve().name, where=str(root))
+
+    @classmethod
+    def from_files(cls, files: Mapping[str, str], *, name: str | None = None, where: str = "") -> "Workspace":
+        """Check the texts of a workspace and read its facts.
+
+        Args:
+            files: texts by relative path with "/".
+            name: the name to use if operator.toml has none; the case file's stem comes last.
+            where: a directory to put before the paths in messages.
+
+        Raises:
+            WorkspaceError: a part is missing or broken.
+            CaseFileError: the case file does not parse.
+        """
+        prefix = where.rstrip("/") + "/" if where else ""
+        for path in files:
+            check_path(path, where=where or None)
+        _need(files, REFERENCE, "Model", prefix)
+        adapter = _need(files, ADAPTER, "ModelNew", prefix)
+        if BINDINGS not in files:
+            raise WorkspaceError(
+                "no kernel/pybind11.cpp",
+                where=where or None,
+                mend="bind the kernels there (torch/extension.h)",
+            )
+        facts = _facts(files.get(FACTS, ""), prefix + FACTS)
+        case_file = _case_file(files, facts.get("name") or name, where or None)
+        if case_file == CASES:
+            cases, case_source = read_cases_toml(files[case_file], prefix + case_file)
+        else:
+            cases, case_source = parse_json_lines(files[case_file], prefix + case_file), ""
+        stem = re.sub(r"^\d+_", "", PurePosixPath(case_file).stem)
+        called = facts.get("name") or name or stem
+        rules = parse_input_rules(facts.get("inputs", {}), where=prefix + FACTS)
+        known = {entry.name for case in cases for entry in case.inputs}
+        if set(rules) - known:
+            raise WorkspaceError(
+                f"inputs.{min(set(rules) - known)} names no input of {case_file}",
+                where=prefix + FACTS,
+                mend=f"use {', '.join(sorted(known)) or 'no table'}",
+            )
+        return cls(
+            name=called,
+            level=facts.get("level", ""),
+            category=facts.get("category", "other"),
+            tolerance=facts.get("tolerance", "mere_mare"),
+            seed=facts.get("seed", DEFAULT_SEED),
+            source=facts.get("source", "") or case_source,
+            cases=cases,
+            case_file=case_file,
+            rules=rules,
+            extension=_extension(adapter, called),
+            files=dict(files),
+        )
+
+
+def check_path(path: str, *, where: str | None = None) -> None:
+    """Refuse a path that is absolute, leaves the workspace, or is not plain.
+
+    Raises:
+        WorkspaceError: naming the path.
+    """
+    parts = path.split("/")
+    if path.startswith("/") or "\\" in path or "\0" in path or any(part in ("", ".", "..") for part in parts):
+        raise WorkspaceError(
+            f"path {path!r} is not plain", where=where, mend="use relative paths with / and no .."
+        )
+
+
+def read_files(root: Path) -> dict[str, str]:
+    """The texts below a directory by relative path, without hidden files, builds and binaries.
+
+    Raises:
+        WorkspaceError: no directory; a file is too large, no UTF-8, or a link out of the directory.
+    """
+    if not root.is_dir():
+        raise WorkspaceError(
+            "no such workspace directory", where=str(root), mend="name a directory with model.py in it"
+        )
+    top = root.resolve()
+    files: dict[str, str] = {}
+    total = 0
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".")
+            and name not in _SKIPPED_DIRECTORIES
+            and not _is_link_inside(Path(folder, name), top)
+        )
+        for name in sorted(names):
+            place = Path(folder, name)
+            if name.startswith(".") or place.suffix in _SKIPPED_SUFFIXES:
+                continue
+            _is_link_inside(place, top)
+            if not place.is_file():
+                raise WorkspaceError(
+                    "not a regular file", where=str(place), mend="remove it or the broken link"
+                )
+            size = place.stat().st_size
+            total += size
+            if size > MOST_FILE_BYTES or total > MOST_BYTES or len(files) >= MOST_FILES:
+                raise WorkspaceError(
+                    f"too large: limits are {MOST_FILE_BYTES} bytes a file, {MOST_BYTES} in all, {MOST_FILES} files",
+                    where=str(place),
+                    mend="leave sources and cases only",
+                )
+            try:
+                files[place.relative_to(root).as_posix()] = place.read_bytes().decode("utf-8-sig")
+            except UnicodeDecodeError as error:
+                raise WorkspaceError(
+                    f"no UTF-8 text (byte {error.start})",
+                    where=str(place),
+                    mend="save it as UTF-8 or remove it",
+                ) from error
+            except OSError as error:
+                raise WorkspaceError(
+                    f"unreadable: {error.strerror}", where=str(place), mend="allow reading"
+                ) from error
+    return files
+
+
+def _is_link_inside(place: Path, top: Path) -> bool:
+    if not place.is_symlink():
+        return False
+    if not place.resolve().is_relative_to(top):
+        raise WorkspaceError(
+            "a link that leads out of the workspace", where=str(place), mend="copy the file in"
+        )
+    return True
+
+
+def _need(files: Mapping[str, str], path: str, wanted: str, prefix: str) -> ast.Module:
+    if path not in files:
+        raise WorkspaceError(
+            f"no {path}", where=prefix.rstrip("/") or None, mend=f"write it with class {wanted}"
+        )
+    try:
+        tree = ast.parse(files[path])
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = getattr(error, "lineno", None) or 1
+        message = getattr(error, "msg", None) or str(error)
+        raise WorkspaceError(
+            f"no Python: {message}", where=f"{prefix}{path}:{line}", mend="mend the syntax"
+        ) from error
+    if not any(_defines(node, wanted) for node in ast.walk(tree)):
+        raise WorkspaceError(
+            f"no class {wanted}", where=prefix + path, mend=f"define class {wanted}(nn.Module)"
+        )
+    return tree
+
+
+def _defines(node: ast.AST, wanted: str) -> bool:
+    match node:
+        case ast.ClassDef(name=name):
+            return name == wanted
+        case ast.Assign(targets=targets):
+            return any(isinstance(target, ast.Name) and target.id == wanted for target in targets)
+        case ast.alias(name=name, asname=asname):
+            return (asname or name) == wanted
+    return False
+
+
+def _facts(text: str, where: str) -> dict[str, Any]:
+    try:
+        facts = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError) as error:
+        found = re.search(r"\(at line (\d+)", str(error))
+        line = int(found[1]) if found else text.count("\n") + 1
+        plain = re.sub(r"\s*\(at .*\)$", "", str(error))
+        raise WorkspaceError(
+            f"broken TOML: {plain}", where=f"{where}:{line}", mend="mend the line"
+        ) from error
+    unknown = set(facts) - _FACT_KEYS
+    if unknown:
+        raise WorkspaceError(
+            f"unknown key {min(unknown)!r}", where=where, mend=f"use {', '.join(sorted(_FACT_KEYS))}"
+        )
+    for key in ("name", "level", "category", "tolerance", "source", "description"):
+        if not isinstance(facts.get(key, ""), str):
+            raise WorkspaceError(f"{key} is no text", where=where, mend="quote it")
+    seed = facts.get("seed", DEFAULT_SEED)
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 1 << 63:
+        raise WorkspaceError(f"seed is {seed!r}", where=where, mend="use a whole number from 0 up")
+    for key, choices in (("category", CATEGORIES), ("tolerance", TOLERANCES)):
+        if facts.get(key, choices[0]) not in choices:
+            raise WorkspaceError(
+                f"unknown {key} {facts[key]!r}", where=where, mend=f"use one of {', '.join(choices)}"
+            )
+    return facts
+
+
+def _case_file(files: Mapping[str, str], name: str | None, where: str | None) -> str:
+    if CASES in files:
+        return CASES
+    found = sorted(path for path in files if "/" not in path and path.endswith((".json", ".jsonl")))
+    if len(found) > 1 and name:
+        wanted = name.lower()
+        same = [path for path in found if re.sub(r"^\d+_", "", PurePosixPath(path).stem).lower() == wanted]
+        found = same or found
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise WorkspaceError(
+            f"several case files ({', '.join(found)})",
+            where=where,
+            mend="keep one, or name the operator in operator.toml",
+        )
+    raise WorkspaceError(
+        "no case file", where=where, mend="write cases.toml, or <operator>.json with one case a line"
+    )
+
+
+def _extension(adapter: ast.Module, name: str) -> str:
+    """The `_<op>_ext` that the adapter imports, or the name that the convention gives."""
+    seen: list[str] = []
+    for node in ast.walk(adapter):
+        match node:
+            case ast.Import(names=names):
+                seen += [alias.name for alias in names]
+            case ast.ImportFrom(module=str(module), names=names):
+                seen += [module, *(alias.name for alias in names)]
+            case ast.Constant(value=str(text)):
+                seen.append(text)
+    for text in seen:
+        last = text.rpartition(".")[2]
+        if re.fullmatch(r"_\w+_ext", last, re.ASCII):
+            return last
+    return f"_{re.sub(r'[^0-9a-zA-Z]+', '_', name).strip('_').lower()}_ext"
