@@ -95,6 +95,26 @@ class Settings(BaseSettings):
         except tomllib.TOMLDecodeError as error:
             raise BadInput(str(error), where=SETTINGS_FILE, mend="correct the TOML") from error
 
+    def require_database_url(self) -> str:
+        """DATABASE_URL of a worker or coordinator process; `opmend` sets it for the ones it starts.
+
+        Raises:
+            BadInput: it is not set.
+        """
+        if self.database_url is None:
+            raise BadInput("DATABASE_URL is not set", mend="set it, or start workers with `opmend up`")
+        return self.database_url
+
+    def require_broker_url(self) -> str:
+        """BROKER_URL of a worker or coordinator process; `opmend` sets it for the ones it starts.
+
+        Raises:
+            BadInput: it is not set.
+        """
+        if self.broker_url is None:
+            raise BadInput("BROKER_URL is not set", mend="set it, or start workers with `opmend up`")
+        return self.broker_url
+
     @property
     def root(self) -> Path:
         """The absolute `home`."""
