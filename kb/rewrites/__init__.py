@@ -1,0 +1,1 @@
+"""Executable rewrites, a module a kind; each module lists its own in REWRITES."""
