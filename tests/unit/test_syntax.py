@@ -1,0 +1,108 @@
+"""Enclosing scope and node kind of each line."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schema.diff import split_lines
+from schema.syntax import NOTHING, LineSyntax, language_of, syntax_of_lines
+
+KERNEL = """\
+#include "kernel_operator.h"
+class KernelAdd {
+public:
+    __aicore__ inline void Process(uint32_t n)
+    {
+        for (uint32_t i = 0; i < n; ++i) {
+            DataCopy(a,
+                     b, n);
+        }
+    }
+};
+
+extern "C" __global__ __aicore__ void add_custom(GM_ADDR x) {
+    KernelAdd op;
+}
+template <typename T> T twice(T a) { return a + a; }
+int Other::size() { return 1; }
+"""
+
+MODEL = """\
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x):
+        if x is None:
+            return 0
+        return (x,
+                1)
+
+limit = 3
+"""
+
+
+def scopes(path: str, text: str) -> list[str]:
+    return [line.scope for line in syntax_of_lines(path, text)]
+
+
+def kinds(path: str, text: str) -> list[str]:
+    return [line.node_kind for line in syntax_of_lines(path, text)]
+
+
+def test_scopes_of_a_kernel() -> None:
+    assert scopes("kernel/add.cpp", KERNEL) == [
+        "",
+        *["KernelAdd"] * 2,
+        *["KernelAdd::Process"] * 7,
+        "KernelAdd",
+        "",
+        *["add_custom"] * 3,
+        "twice",
+        "Other::size",
+    ]
+
+
+def test_kinds_of_a_kernel() -> None:
+    found = kinds("add.h", KERNEL)
+    assert found[0] == "preproc_include"
+    assert found[1] == "class_specifier"
+    assert found[3] == "function_definition"
+    assert found[5] == "for_statement"
+    assert found[6] == "expression_statement"
+    assert found[11] == ""
+    assert found[13] == "declaration"
+
+
+def test_scopes_and_kinds_of_a_model() -> None:
+    assert scopes("model.py", MODEL) == ["", "", "Model", *["Model.forward"] * 5, "", ""]
+    found = kinds("model.py", MODEL)
+    assert found[0] == "import_statement"
+    assert found[3:7] == ["function_definition", "if_statement", "return_statement", "return_statement"]
+    assert found[9] == "assignment" or found[9] == "expression_statement"
+
+
+def test_a_broken_file_keeps_what_can_be_known() -> None:
+    broken = "class A {\n    void f() {\n        g(1,\n    }\n    void h() {\n        k();\n"
+    lines = syntax_of_lines("a.cpp", broken)
+    assert lines[1].scope == "A::f" or lines[0].scope == "A" or lines[1].node_kind
+    assert scopes("a.py", "def f(x):\n    return x\ndef g(:\n    y =\n")[:2] == ["f", "f"]
+
+
+def test_other_files_have_none() -> None:
+    assert language_of("CMakeLists.txt") is None
+    assert syntax_of_lines("notes.txt", "a\nb") == [NOTHING, NOTHING]
+    assert syntax_of_lines("empty.py", "") == []
+
+
+@settings(deadline=None)
+@given(
+    st.sampled_from(["a.py", "a.cpp"]),
+    st.text(alphabet=st.sampled_from("{}()[];:\n\r\f\u2028 \tabif=\"'#/*\\\ud800"), max_size=120),
+)
+def test_any_text_gives_one_answer_a_line(path: str, text: str) -> None:
+    lines = syntax_of_lines(path, text)
+    assert len(lines) == len(split_lines(text))
+    assert all(isinstance(line, LineSyntax) for line in lines)
+
+
+def test_deep_nesting_does_not_recurse() -> None:
+    assert len(syntax_of_lines("a.cpp", "void f() " + "{\n" * 5_000)) == 5_000
