@@ -1,5 +1,53 @@
-"""The command line: `opmend`."""
+"""The command line: `opmend`. One module a group of commands; nothing heavy is imported before it is used.
+
+| module      | commands                                                        |
+|-------------|-----------------------------------------------------------------|
+| stack       | run, up, down, doctor                                           |
+| runs        | submit, status, watch, cancel, report                           |
+| operators   | check, integrity                                                |
+| provenance  | why, blame, history                                             |
+| tasks       | show, replay, verify, resolve                                   |
+| cohorts     | cohort check, cohort freeze, cohort import                      |
+| knowledge   | kb list, kb show, kb search, kb lint                            |
+| processes   | coordinator, worker, flower                                     |
+
+Exit codes: 0 done; 1 the thing checked does not hold; 2 wrong use or bad input; 3 infrastructure.
+"""
+
+import sys
+
+import typer
+
+from schema.errors import OpmendError
+
+app = typer.Typer(
+    name="opmend",
+    help="Repair near-miss accelerator kernels, and ask for any line which failed benchmark put it there.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 
 
 def main() -> None:
-    """Run the command."""
+    """Run the command; a user's mistake is one line on standard error, never a stack trace."""
+    from coordinator.cli import cohorts, knowledge, operators, processes, provenance, runs, stack, tasks
+
+    for group in (stack, runs, operators, provenance, tasks, processes):
+        group.add_commands(app)
+    app.add_typer(cohorts.app, name="cohort")
+    app.add_typer(knowledge.app, name="kb")
+    try:
+        app()
+    except OpmendError as error:
+        print(f"opmend: {error}", file=sys.stderr)  # noqa: T201  the one place that reports errors
+        raise SystemExit(error.exit_code) from None
+    except KeyboardInterrupt:
+        print("opmend: interrupted", file=sys.stderr)  # noqa: T201
+        raise SystemExit(130) from None
+    except BrokenPipeError:
+        # `opmend report | head`: the reader has enough.
+        sys.stderr.close()
+        raise SystemExit(0) from None

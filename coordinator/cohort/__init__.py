@@ -1,0 +1,1 @@
+"""Cohorts: load a directory of workspaces, check it, freeze it into a manifest."""

@@ -1,0 +1,140 @@
+"""Which Postgres and Redis this command uses: real ones by URL, or embedded ones in `.opmend/`.
+
+Embedded servers live as long as somebody uses them. Each user (a command, the supervisor of
+`opmend up`) holds a shared lock on `.opmend/services.lock`; the last one to leave stops them. The
+kernel drops the lock of a process that dies, so a killed command never keeps servers alive by itself,
+and never takes them away from others.
+"""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from coordinator.local.postgres import EmbeddedPostgres
+from coordinator.local.redis import EmbeddedRedis
+from schema.database import Database
+from schema.errors import BadInput
+from schema.settings import Settings
+
+
+@dataclass(frozen=True, kw_only=True)
+class Services:
+    """Where the servers are.
+
+    Attributes:
+        database_url, broker_url: as DATABASE_URL and BROKER_URL for other processes.
+        embedded_postgres, embedded_redis: whether we run them.
+    """
+
+    database_url: str
+    broker_url: str | None
+    embedded_postgres: bool
+    embedded_redis: bool
+
+    def environment(self) -> dict[str, str]:
+        """Variables that hand the servers to another process of ours."""
+        found = {"DATABASE_URL": self.database_url}
+        if self.broker_url is not None:
+            found["BROKER_URL"] = self.broker_url
+        return found
+
+
+def prepare_home(root: Path) -> None:
+    """Make the home, private to this user.
+
+    Raises:
+        BadInput: it can't be made or written.
+    """
+    try:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        root.chmod(0o700)
+        (root / "logs").mkdir(mode=0o700, exist_ok=True)
+        ignore = root / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n")
+    except OSError as error:
+        raise BadInput(
+            f"can't write here: {error.strerror}",
+            where=str(root),
+            mend="choose another folder with OPMEND_HOME",
+        ) from error
+
+
+@contextmanager
+def services(settings: Settings, *, broker: bool = False) -> Iterator[Services]:
+    """Use the servers for the length of a block; start the embedded ones if nobody has.
+
+    The schema is brought to its newest version before the block begins.
+
+    Args:
+        settings: the settings of this command.
+        broker: whether Redis is needed too; reading commands need none.
+
+    Raises:
+        DatabaseUnavailable, BrokerUnavailable: a server refused or did not start.
+    """
+    root = settings.root
+    postgres = None if settings.database_url else EmbeddedPostgres(root)
+    redis = None if settings.broker_url or not broker else EmbeddedRedis(root)
+    if postgres is None and redis is None:
+        assert settings.database_url is not None
+        _migrate(settings.database_url)
+        yield Services(
+            database_url=settings.database_url,
+            broker_url=settings.broker_url,
+            embedded_postgres=False,
+            embedded_redis=False,
+        )
+        return
+    prepare_home(root)
+    with open(root / "services.lock", "w") as users:
+        with _exclusive(root / "start.lock"):
+            # Shared, and taken while nobody can be stopping: from here on the servers stay.
+            fcntl.flock(users, fcntl.LOCK_SH)
+            if postgres is not None:
+                postgres.start()
+            if redis is not None:
+                redis.start()
+            _migrate(postgres.url if postgres else str(settings.database_url))
+        try:
+            yield Services(
+                database_url=postgres.url if postgres else str(settings.database_url),
+                broker_url=redis.url if redis else settings.broker_url,
+                embedded_postgres=postgres is not None,
+                embedded_redis=redis is not None,
+            )
+        finally:
+            _leave(users, root)
+
+
+def _leave(users: IO[str], root: Path) -> None:
+    with _exclusive(root / "start.lock"):
+        fcntl.flock(users, fcntl.LOCK_UN)
+        try:
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return  # others still use them
+        EmbeddedRedis(root).stop()
+        EmbeddedPostgres(root).stop()
+
+
+def _migrate(url: str) -> None:
+    database = Database(url, pool_size=1)
+    try:
+        database.migrate()
+    finally:
+        database.close()
+
+
+@contextmanager
+def _exclusive(path: Path) -> Iterator[None]:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
