@@ -1,0 +1,50 @@
+# make run: repair the starter cohort. make test: every quick test. See README.md.
+PYTHON ?= python3
+BIN := .venv/bin
+export PYTHON
+
+.PHONY: run test test-slow test-chaos lint format install bench wheel lock clean
+
+run: install
+	@$(BIN)/opmend run cohorts/starter
+
+test: install
+	@$(BIN)/pytest tests/unit tests/integration tests/acceptance
+
+# Long suites, each behind its own target.
+test-slow: install
+	@$(BIN)/pytest -m slow tests
+
+test-chaos: install
+	@$(BIN)/pytest tests/chaos
+
+lint: install
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+format: install
+	@$(BIN)/ruff check --fix . ; $(BIN)/ruff format .
+
+install:
+	@ops/install
+
+bench: install
+	@$(BIN)/python -m tests.bench
+
+wheel: install
+	@$(BIN)/python -m hatchling build -t wheel
+
+# For maintainers: pins every package but torch, with hashes of all its files. Needs uv.
+ROLES := constraints coordinator llm-worker npu-worker
+lock:
+	@python3 ops/lock-inputs
+	@for role in $(ROLES); do \
+	  uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate \
+	    $$([ $$role = constraints ] || echo -c requirements/constraints.txt) \
+	    requirements/$$role.in -o requirements/$$role.txt || exit 1; \
+	done
+
+clean:
+	rm -rf .opmend build dist
