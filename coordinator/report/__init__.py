@@ -1,0 +1,1 @@
+"""What came out: lookups, outcomes, tokens and tables over the store."""
