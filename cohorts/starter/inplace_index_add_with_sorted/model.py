@@ -1,7 +1,8 @@
 """out = var with alpha * value[pos[j]] added to slice sorted_indices[j] along axis, in the order of j.
 
 Along the other axes value may be shorter than var (one upstream case is): only the leading part of var is then
-updated. Sums and products round to the dtype of var at each step.
+updated. Products and sums round to the dtype of var at each step; torch.index_add leaves open in which order and
+width it adds duplicates (it depends on the shape), so the steps are written out.
 """
 
 import torch
@@ -20,10 +21,10 @@ class Model(nn.Module):
     ) -> torch.Tensor:
         out = var.clone()
         factor = 1 if alpha is None else alpha.reshape(-1)[0].to(var.dtype).item()
-        scaled = value.index_select(axis, pos.long()) * factor
         region = out
         for dimension, length in enumerate(value.shape):
             if dimension != axis % var.dim():
                 region = region.narrow(dimension, 0, length)
-        region.index_add_(axis, sorted_indices.long(), scaled)
+        for index, place in zip(sorted_indices.tolist(), pos.tolist(), strict=True):
+            region.select(axis, index).add_(value.select(axis, place) * factor)
         return out

@@ -9,6 +9,7 @@ using namespace AscendC;
 
 constexpr int32_t BUFFER_NUM = 2;
 constexpr int64_t TILE_LENGTH = 2048;
+constexpr uint32_t BLOCK_ELEMENTS = 16;  // a 32-byte block of a 16-bit type, two of float
 
 // Sum over one axis. With inner > 1 a tile of neighbouring columns is added up slice by slice; with inner == 1 the
 // line lies contiguous in memory and becomes one number.
@@ -26,17 +27,14 @@ public:
         pipe.InitBuffer(outQueue, BUFFER_NUM, TILE_LENGTH * sizeof(T));
         pipe.InitBuffer(sumBuf, TILE_LENGTH * sizeof(float));
         pipe.InitBuffer(xFloatBuf, TILE_LENGTH * sizeof(float));
+        pipe.InitBuffer(workBuf, TILE_LENGTH * sizeof(float));
     }
 
     __aicore__ inline void Process()
     {
         if (tiling.inner == 1) {
             for (int64_t line = GetBlockIdx(); line < tiling.outer; line += GetBlockNum()) {
-                if constexpr (std::is_same<T, bfloat16_t>::value) {
-                    SumLineVector(line);
-                } else {
-                    SumLineScalar(line);
-                }
+                SumLine(line);
             }
             return;
         }
@@ -59,14 +57,6 @@ private:
         xQueue.EnQue(xLocal);
     }
 
-    __aicore__ inline void CopyOut(int64_t offset, uint32_t count)
-    {
-        LocalTensor<T> outLocal = outQueue.template DeQue<T>();
-        DataCopyExtParams copyParams{1, static_cast<uint32_t>(count * sizeof(T)), 0, 0, 0};
-        DataCopyPad(outGm[offset], outLocal, copyParams);
-        outQueue.FreeTensor(outLocal);
-    }
-
     __aicore__ inline void SumColumns(int64_t outerIdx, int64_t column, uint32_t count)
     {
         LocalTensor<float> sumLocal = sumBuf.Get<float>();
@@ -83,6 +73,36 @@ private:
             }
             xQueue.FreeTensor(xLocal);
         }
+        Store(sumLocal, outerIdx * tiling.inner + column, count);
+    }
+
+    __aicore__ inline void SumLine(int64_t line)
+    {
+        LocalTensor<float> sumLocal = sumBuf.Get<float>();
+        LocalTensor<float> xFloat = xFloatBuf.Get<float>();
+        LocalTensor<float> work = workBuf.Get<float>();
+        float total = 0.0f;
+        for (int64_t start = 0; start < tiling.length; start += TILE_LENGTH) {
+            int64_t rest = tiling.length - start;
+            uint32_t count = static_cast<uint32_t>(rest < TILE_LENGTH ? rest : TILE_LENGTH);
+            uint32_t countAlign = (count + BLOCK_ELEMENTS - 1) / BLOCK_ELEMENTS * BLOCK_ELEMENTS;
+            CopyIn(line * tiling.length + start, count);
+            LocalTensor<T> xLocal = xQueue.template DeQue<T>();
+            if constexpr (std::is_same<T, float>::value) {
+                Adds(xFloat, xLocal, 0.0f, countAlign);
+            } else {
+                Cast(xFloat, xLocal, RoundMode::CAST_NONE, countAlign);
+            }
+            ReduceSum(sumLocal, xFloat, work, countAlign);
+            total += sumLocal.GetValue(0);
+            xQueue.FreeTensor(xLocal);
+        }
+        Duplicate(sumLocal, total, BLOCK_ELEMENTS);
+        Store(sumLocal, line, 1);
+    }
+
+    __aicore__ inline void Store(LocalTensor<float> &sumLocal, int64_t offset, uint32_t count)
+    {
         LocalTensor<T> outLocal = outQueue.template AllocTensor<T>();
         if constexpr (std::is_same<T, float>::value) {
             Adds(outLocal, sumLocal, 0.0f, count);
@@ -90,48 +110,10 @@ private:
             Cast(outLocal, sumLocal, RoundMode::CAST_RINT, count);
         }
         outQueue.EnQue(outLocal);
-        CopyOut(outerIdx * tiling.inner + column, count);
-    }
-
-    // bfloat16: there is no scalar arithmetic in this type, so the vector unit reduces in float.
-    __aicore__ inline void SumLineVector(int64_t line)
-    {
-        LocalTensor<float> sumLocal = sumBuf.Get<float>();
-        LocalTensor<float> xFloat = xFloatBuf.Get<float>();
-        float total = 0.0f;
-        for (int64_t start = 0; start < tiling.length; start += TILE_LENGTH) {
-            int64_t rest = tiling.length - start;
-            uint32_t count = static_cast<uint32_t>(rest < TILE_LENGTH ? rest : TILE_LENGTH);
-            CopyIn(line * tiling.length + start, count);
-            LocalTensor<T> xLocal = xQueue.template DeQue<T>();
-            Cast(xFloat, xLocal, RoundMode::CAST_NONE, count);
-            ReduceSum(sumLocal, xFloat, sumLocal, count);
-            total = total + sumLocal.GetValue(0);
-            xQueue.FreeTensor(xLocal);
-        }
-        LocalTensor<T> outLocal = outQueue.template AllocTensor<T>();
-        outLocal.SetValue(0, ToBfloat16(total));
-        outQueue.EnQue(outLocal);
-        CopyOut(line, 1);
-    }
-
-    __aicore__ inline void SumLineScalar(int64_t line)
-    {
-        T total = static_cast<T>(0.0f);
-        for (int64_t start = 0; start < tiling.length; start += TILE_LENGTH) {
-            int64_t rest = tiling.length - start;
-            uint32_t count = static_cast<uint32_t>(rest < TILE_LENGTH ? rest : TILE_LENGTH);
-            CopyIn(line * tiling.length + start, count);
-            LocalTensor<T> xLocal = xQueue.template DeQue<T>();
-            for (uint32_t i = 0; i < count; ++i) {
-                total = total + xLocal.GetValue(i);
-            }
-            xQueue.FreeTensor(xLocal);
-        }
-        LocalTensor<T> outLocal = outQueue.template AllocTensor<T>();
-        outLocal.SetValue(0, total);
-        outQueue.EnQue(outLocal);
-        CopyOut(line, 1);
+        outLocal = outQueue.template DeQue<T>();
+        DataCopyExtParams copyParams{1, static_cast<uint32_t>(count * sizeof(T)), 0, 0, 0};
+        DataCopyPad(outGm[offset], outLocal, copyParams);
+        outQueue.FreeTensor(outLocal);
     }
 
     TPipe pipe;
@@ -139,6 +121,7 @@ private:
     TQue<TPosition::VECOUT, BUFFER_NUM> outQueue;
     TBuf<TPosition::VECCALC> sumBuf;
     TBuf<TPosition::VECCALC> xFloatBuf;
+    TBuf<TPosition::VECCALC> workBuf;
     GlobalTensor<T> xGm;
     GlobalTensor<T> outGm;
     SumTiling tiling;

@@ -24,7 +24,7 @@ public:
         outGm.SetGlobalBuffer((__gm__ T *)out);
         pipe.InitBuffer(xQueue, BUFFER_NUM, TILE_LENGTH * sizeof(T));
         pipe.InitBuffer(outQueue, BUFFER_NUM, TILE_LENGTH * sizeof(T));
-        pipe.InitBuffer(sumBuf, TILE_LENGTH * sizeof(float));
+        pipe.InitBuffer(sumBuf, TILE_LENGTH * sizeof(SumType));
         pipe.InitBuffer(xFloatBuf, TILE_LENGTH * sizeof(float));
     }
 
@@ -47,6 +47,9 @@ public:
     }
 
 private:
+    // bfloat16 has no vector arithmetic of its own.
+    using SumType = typename std::conditional<std::is_same<T, bfloat16_t>::value, float, T>::type;
+
     __aicore__ inline void CopyIn(int64_t offset, uint32_t count)
     {
         LocalTensor<T> xLocal = xQueue.template AllocTensor<T>();
@@ -66,8 +69,8 @@ private:
 
     __aicore__ inline void ScanColumns(int64_t offset, uint32_t count)
     {
-        LocalTensor<float> sumLocal = sumBuf.Get<float>();
-        Duplicate(sumLocal, 0.0f, count);
+        LocalTensor<SumType> sumLocal = sumBuf.Get<SumType>();
+        Duplicate(sumLocal, static_cast<SumType>(0), count);
         for (int64_t step = 0; step < tiling.length; ++step) {
             CopyIn(offset + step * tiling.inner, count);
             AddStep(sumLocal, count);
@@ -75,24 +78,18 @@ private:
         }
     }
 
-    __aicore__ inline void AddStep(LocalTensor<float> &sumLocal, uint32_t count)
+    __aicore__ inline void AddStep(LocalTensor<SumType> &sumLocal, uint32_t count)
     {
         LocalTensor<T> xLocal = xQueue.template DeQue<T>();
         LocalTensor<T> outLocal = outQueue.template AllocTensor<T>();
-        if constexpr (std::is_same<T, float>::value) {
-            Add(sumLocal, sumLocal, xLocal, count);
-            Adds(outLocal, sumLocal, 0.0f, count);
-        } else if constexpr (std::is_same<T, half>::value) {
+        if constexpr (std::is_same<T, bfloat16_t>::value) {
             LocalTensor<float> xFloat = xFloatBuf.Get<float>();
             Cast(xFloat, xLocal, RoundMode::CAST_NONE, count);
             Add(sumLocal, sumLocal, xFloat, count);
             Cast(outLocal, sumLocal, RoundMode::CAST_RINT, count);
-            Cast(sumLocal, outLocal, RoundMode::CAST_NONE, count);
         } else {
-            LocalTensor<float> xFloat = xFloatBuf.Get<float>();
-            Cast(xFloat, xLocal, RoundMode::CAST_NONE, count);
-            Add(sumLocal, sumLocal, xFloat, count);
-            Cast(outLocal, sumLocal, RoundMode::CAST_RINT, count);
+            Add(sumLocal, sumLocal, xLocal, count);
+            Adds(outLocal, sumLocal, static_cast<T>(0), count);
         }
         outQueue.EnQue(outLocal);
         xQueue.FreeTensor(xLocal);
@@ -100,9 +97,8 @@ private:
 
     __aicore__ inline void ScanLine(int64_t offset)
     {
-        // bfloat16 has no scalar arithmetic; the other types add as they are.
-        using SumType = typename std::conditional<std::is_same<T, bfloat16_t>::value, float, T>::type;
-        SumType sum = static_cast<SumType>(0.0f);
+        // The reference rounds its running sum to half at every step: what was stored is what goes on.
+        float sum = 0.0f;
         for (int64_t start = 0; start < tiling.length; start += TILE_LENGTH) {
             int64_t rest = tiling.length - start;
             uint32_t count = static_cast<uint32_t>(rest < TILE_LENGTH ? rest : TILE_LENGTH);
@@ -114,8 +110,9 @@ private:
                     sum = sum + ToFloat(xLocal.GetValue(i));
                     outLocal.SetValue(i, ToBfloat16(sum));
                 } else {
-                    sum = sum + xLocal.GetValue(i);
-                    outLocal.SetValue(i, sum);
+                    sum = sum + static_cast<float>(xLocal.GetValue(i));
+                    outLocal.SetValue(i, static_cast<T>(sum));
+                    sum = static_cast<float>(outLocal.GetValue(i));
                 }
             }
             outQueue.EnQue(outLocal);
