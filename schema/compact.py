@@ -16,10 +16,10 @@ BLOCK_BYTES = 32
 """Unit of a data copy on the device: rows that are no multiple of it take another path in most kernels."""
 
 _DTYPE, _RANK, _ATTRIBUTE, _ABSENT, _BROADCAST, _EXTREME, _RAGGED, _SPECIAL, _PAIR = range(9)
-# A pick that shows a new dtype beats any number of lesser news, and so on downwards: levels, not sums.
+# A pick that shows a new dtype or an extreme size beats any number of lesser news: levels, not sums.
 _LEVELS: tuple[frozenset[int], ...] = (
-    frozenset({_DTYPE}),
-    frozenset({_RANK, _ATTRIBUTE, _ABSENT, _BROADCAST, _EXTREME, _RAGGED, _SPECIAL}),
+    frozenset({_DTYPE, _EXTREME}),
+    frozenset({_RANK, _ATTRIBUTE, _ABSENT, _BROADCAST, _RAGGED, _SPECIAL}),
     frozenset({_PAIR}),
 )
 
