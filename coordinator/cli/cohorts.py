@@ -16,9 +16,10 @@ CohortName = Annotated[
 @app.command(epilog="Example: `opmend cohort check cohorts/starter`")
 def check(cohort: CohortName, json: Json = False) -> None:
     """Read a cohort, and show its operators, case sets and coverage. Nothing is run."""
-    from coordinator.cli.output import console, print_json, rate
+    from coordinator.cli.output import console, print_json
     from coordinator.cohort.freeze import freeze
     from coordinator.cohort.load import load
+    from coordinator.report.wording import rate
 
     frozen = freeze(load(cohort))
     if json:
