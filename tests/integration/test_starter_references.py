@@ -128,15 +128,15 @@ def test_matmul_contracts_the_first_axis(dtype: Any) -> None:
 @pytest.mark.parametrize("axis", [0, 1])
 def test_index_add_counts_duplicates_in_order(dtype: Any, axis: int) -> None:
     if dtype == torch.int32:
-        var, value = torch.randint(-9, 9, (6, 4, 8), dtype=dtype), torch.randint(-9, 9, (3, 4, 8), dtype=dtype)
+        var, value = (
+            torch.randint(-9, 9, (6, 4, 8), dtype=dtype),
+            torch.randint(-9, 9, (3, 4, 8), dtype=dtype),
+        )
         alpha = torch.tensor([2], dtype=dtype)
     else:
         var, value = torch.randn(6, 4, 8).to(dtype), torch.randn(3, 4, 8).to(dtype)
         alpha = torch.tensor([1.5])
-    if axis == 0:
-        indices = torch.tensor([1, 1, 5], dtype=torch.int32)
-    else:
-        indices = torch.tensor([0, 2, 2, 3], dtype=torch.int32)
+    indices = torch.tensor([1, 1, 5] if axis == 0 else [0, 2, 2, 3], dtype=torch.int32)
     pos = torch.arange(len(indices) - 1, -1, -1, dtype=torch.int32)
     want = var.clone()
     for index, place in zip(indices.tolist(), pos.tolist(), strict=True):
@@ -146,5 +146,7 @@ def test_index_add_counts_duplicates_in_order(dtype: Any, axis: int) -> None:
             part = part[: value.shape[0]]
         part += scaled
     before = var.clone()
-    assert torch.equal(reference("inplace_index_add_with_sorted")(var, value, indices, pos, alpha, axis), want)
+    assert torch.equal(
+        reference("inplace_index_add_with_sorted")(var, value, indices, pos, alpha, axis), want
+    )
     assert torch.equal(var, before)

@@ -45,13 +45,14 @@ public:
             for (uint32_t i = 0; i < count; ++i) {
                 int64_t position = start + i;
                 int64_t label = targetGm.GetValue(position);
+                float weight = 0.0f;
                 float value = 0.0f;
                 if (label != tiling.ignoreIndex) {
-                    float weight = tiling.hasWeight ? Wide(weightGm.GetValue(label)) : 1.0f;
-                    value = -weight * Wide(inputGm.GetValue(InputOffset(position, label)));
-                    tileDivisor += 1.0f;
+                    weight = tiling.hasWeight ? Wide(weightGm.GetValue(label)) : 1.0f;
+                    value = -Wide(inputGm.GetValue(InputOffset(position, label)));
                 }
-                tileLoss += value;
+                tileLoss += weight * value;
+                tileDivisor += weight;
                 loss.SetValue(i, value);
             }
             lossSum += tileLoss;

@@ -45,14 +45,15 @@ public:
             for (uint32_t i = 0; i < count; ++i) {
                 int64_t position = start + i;
                 int64_t label = targetGm.GetValue(position);
+                float weight = 0.0f;
                 float value = 0.0f;
                 if (label != tiling.ignoreIndex) {
-                    float weight = tiling.hasWeight ? Wide(weightGm.GetValue(label)) : 1.0f;
-                    value = -weight * Wide(inputGm.GetValue(InputOffset(position, label)));
-                    tileDivisor += weight;
+                    weight = tiling.hasWeight ? Wide(weightGm.GetValue(label)) : 1.0f;
+                    value = -Wide(inputGm.GetValue(InputOffset(position, label)));
                 }
-                tileLoss += value;
-                loss.SetValue(i, value);
+                tileLoss += weight * value;
+                tileDivisor += weight;
+                loss.SetValue(i, weight * value);
             }
             lossSum += tileLoss;
             divisor += tileDivisor;
