@@ -121,6 +121,11 @@ def best_tree(state: TaskState) -> str:
     return state.checkpoint.tree if state.checkpoint is not None else state.current
 
 
+def task_row(session: Session, task: Task, run: Run) -> TaskRow:
+    """The row of one task, as of now."""
+    return _row(session, task, run, session.execute(func.clock_timestamp().select()).scalar_one())
+
+
 def _row(session: Session, task: Task, run: Run, now: datetime) -> TaskRow:
     state = fold(events.read(session, task.id))
     tree = best_tree(state)

@@ -1,0 +1,120 @@
+"""Commands on one operator's workspace: check, integrity."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from coordinator.cli.options import Json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+WorkspaceDirectory = Annotated[
+    Path,
+    typer.Argument(
+        metavar="OPERATOR_DIR", help="A workspace: model.py, cases, model_new_ascendc.py, kernel/."
+    ),
+]
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Put the commands of this module on the application."""
+    app.command(epilog="Example: `opmend check cohorts/starter/Add --cases full`")(check)
+    app.command(epilog="Example: `opmend integrity cohorts/starter/Add`")(integrity)
+
+
+def check(
+    directory: WorkspaceDirectory,
+    cases: Annotated[str, typer.Option(help="compact or full.")] = "compact",
+    device: Annotated[str, typer.Option(help="sim.")] = "sim",
+    json: Json = False,
+) -> None:
+    """Compile, validate, analyse and scan one workspace, without a queue or a store.
+
+    Exit code 0 when every case passes and the verdict is CLEAN, else 1.
+    """
+    from coordinator.cli.output import console, print_json
+    from coordinator.local.check import check_workspace
+    from schema.errors import BadInput
+    from schema.settings import Settings
+
+    if cases not in {"compact", "full"}:
+        raise BadInput(f"no case set {cases!r}", mend="use --cases compact or --cases full")
+    if device != "sim":
+        raise BadInput(
+            f"no device {device!r}", mend="use --device sim; real hosts over SSH come with a later version"
+        )
+    answer = check_workspace(directory, cases=cases, device=device, settings=Settings.load())
+    if json:
+        print_json(answer)
+    else:
+        _print_check(console(), answer)
+    raise typer.Exit(0 if answer["outcome"] == "passed" else 1)
+
+
+def _print_check(out: "Console", answer: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    from coordinator.report.wording import rate
+
+    out.print(
+        f"[bold]{answer['outcome']}[/]: {answer['failure_type']}, match rate {rate(answer['match_rate'])}",
+        end="",
+    )
+    out.print(f", verdict {answer['verdict']}")
+    if answer["coverage"] is not None and answer["coverage"] < 1:
+        out.print(f"reduced coverage: {rate(answer['coverage'])} of the set ran; the size limit cut the rest")
+    if answer["cases"]:
+        table = Table("case", "", "what", box=None, pad_edge=False)
+        for case in answer["cases"]:
+            table.add_row(case["name"], case["status"], case["message"])
+        out.print(table)
+    elif answer["message"]:
+        out.print(answer["message"], markup=False)
+    if answer["forensics"]:
+        out.print(f"[bold]forensics[/] {answer['forensics']['hint']}: ", end="")
+        out.print(answer["forensics"]["summary"], markup=False)
+    for finding in answer["findings"]:
+        where = f"{finding['file']}:{finding['line']}: " if finding.get("file") else ""
+        out.print(f"{finding['severity']} {finding['rule']}: {where}{finding['message']}", markup=False)
+    _print_reasons(out, answer["reasons"])
+
+
+def integrity(
+    directory: WorkspaceDirectory,
+    baseline: Annotated[
+        Path | None, typer.Option(help="The frozen workspace to compare with: only kernel/ may differ.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Say CLEAN, SUSPECT or CHEAT of a workspace, with reasons. Nothing is run.
+
+    Exit code 0 for CLEAN, else 1.
+    """
+    from coordinator.cli.output import console, print_json
+    from coordinator.integrity import scan
+    from schema.workspace import Workspace
+
+    files = dict(Workspace.from_directory(directory).files)
+    frozen = dict(Workspace.from_directory(baseline).files) if baseline is not None else None
+    found = scan(files, baseline=frozen)
+    if json:
+        print_json(found.model_dump(mode="json"))
+    else:
+        out = console()
+        out.print(f"[bold]{found.verdict}[/]")
+        _print_reasons(out, [reason.model_dump(mode="json") for reason in found.reasons])
+        for step in found.path:
+            out.print(f"  path: {step.model_dump()}", markup=False)
+    raise typer.Exit(0 if found.verdict == "CLEAN" else 1)
+
+
+def _print_reasons(out: "Console", reasons: list[dict[str, Any]]) -> None:
+    for reason in reasons:
+        out.print(
+            f"{reason['level']} {reason['rule']}: {reason['file']}:{reason['line']}: {reason['message']}",
+            markup=False,
+        )
+        if reason.get("source_line"):
+            out.print(f"    {reason['source_line'].strip()}", markup=False)

@@ -1,0 +1,93 @@
+"""Commands on one task: show, replay, verify, resolve."""
+
+from typing import Annotated
+
+import typer
+
+from coordinator.cli.options import Json, TaskId
+
+
+def add_commands(app: typer.Typer) -> None:
+    """Put the commands of this module on the application."""
+    app.command(epilog="Example: `opmend show Add`")(show)
+    app.command(epilog="Example: `opmend replay 12`")(replay)
+    app.command(epilog="Example: `opmend verify 12`")(verify)
+    app.command(
+        epilog="Example: `opmend resolve 12 --verdict CLEAN --cite kernel/add.cpp:40 --because 'a size query'`"
+    )(resolve)
+
+
+def show(task: TaskId = None, json: Json = False) -> None:
+    """One task: its frozen input, each round with what it tried, its validations, verdict and end."""
+    from coordinator.cli.output import console, print_json
+    from coordinator.cli.store import reading
+    from coordinator.report.lookup import find_task
+    from coordinator.report.story import story
+
+    with reading() as session:
+        told = story(session, find_task(session, task))
+    if json:
+        print_json(told.model_dump(mode="json"))
+        return
+    from coordinator.report.story import print_story
+
+    print_story(console(), told)
+
+
+def replay(task: TaskId = None) -> None:
+    """Decide the whole task again from its log, and prove that every decision comes out the same."""
+    from coordinator.cli.store import reading
+    from coordinator.engine.replay import replay as replay_log
+    from coordinator.report.lookup import find_task
+    from schema import events
+
+    with reading() as session:
+        found = find_task(session, task)
+        recorded = events.read(session, found.id)
+    difference = replay_log(recorded)
+    if difference is not None:
+        typer.echo(f"task {found.id}: {difference}")
+        raise typer.Exit(1)
+    typer.echo(f"task {found.id}: {len(recorded)} events, every decision the same")
+
+
+def verify(task: TaskId = None) -> None:
+    """Check a task's records: the hash chain of its log, the digests of its evidence, its snippets."""
+    from coordinator.cli.store import reading
+    from coordinator.report.lookup import find_task
+    from coordinator.report.verification import verify_task
+
+    with reading() as session:
+        found = find_task(session, task)
+        problems, checked = verify_task(session, found)
+    for problem in problems:
+        typer.echo(f"task {found.id}: {problem}")
+    if problems:
+        raise typer.Exit(1)
+    typer.echo(f"task {found.id}: {checked}")
+
+
+def resolve(
+    task: TaskId = None,
+    verdict: Annotated[str, typer.Option(help="CLEAN or CHEAT.")] = "",
+    cite: Annotated[str, typer.Option(help="Source evidence, as FILE:LINE in the task's workspace.")] = "",
+    because: Annotated[str, typer.Option(help="What that source shows.")] = "",
+) -> None:
+    """Resolve a SUSPECT task, citing source evidence."""
+    import getpass
+
+    from coordinator.cli.store import reading
+    from coordinator.engine.resolution import resolve_task
+    from coordinator.report.lookup import find_task
+    from schema.errors import BadInput
+
+    if verdict not in {"CLEAN", "CHEAT"}:
+        raise BadInput("a resolution is CLEAN or CHEAT", mend="give --verdict CLEAN or --verdict CHEAT")
+    if not cite or not because:
+        raise BadInput("a resolution needs evidence", mend="give --cite FILE:LINE and --because TEXT")
+    with reading() as session:
+        found = find_task(session, task)
+        outcome = resolve_task(
+            session, found.id, verdict=verdict, citation=cite, because=because, author=getpass.getuser()
+        )
+    typer.echo(f"task {found.id}: {outcome}")
