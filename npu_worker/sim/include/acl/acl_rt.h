@@ -1,0 +1,3 @@
+// Forwards to acl/acl.h of the simulator.
+#pragma once
+#include "acl/acl.h"

@@ -1,0 +1,17 @@
+// AscendC on a CPU: an independent simulator written from behaviour and interface names alone. It is not Huawei's
+// software; Huawei's own cpu, sim and npu modes are the authority.
+#pragma once
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <type_traits>
+
+#include "opmend_sim/types.h"
+#include "opmend_sim/tensor.h"
+#include "opmend_sim/pipe.h"
+#include "opmend_sim/copy.h"
+#include "opmend_sim/vector.h"
+#include "opmend_sim/sync.h"
+#include "opmend_sim/launch.h"

@@ -1,0 +1,3 @@
+// Tiling data is plain structs here.
+#pragma once
+#include <cstdint>

@@ -1,0 +1,32 @@
+// What the simulator noticed: findings for the side channel (OPMEND_SIM_REPORT), and the errors that stop a kernel.
+#pragma once
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace opmend_sim {
+
+// Where in the kernel a call stands. As a default argument it is evaluated at the caller.
+struct Where {
+    const char* file;
+    int line;
+    static constexpr Where here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return Where{file, line}; }
+};
+
+// The kernel can't go on (hardware would trap or hang). Reaches Python as RuntimeError "rule: message (file:line)".
+struct KernelError : std::runtime_error {
+    using std::runtime_error::runtime_error;
+};
+
+// Counts a finding; equal rule and place are counted together. severity: "violation" or "warning".
+void note(const char* rule, const char* severity, const std::string& message, Where where);
+// Counts a finding of severity "error" and throws KernelError.
+[[noreturn]] void fail(const char* rule, const std::string& message, Where where);
+// Throws KernelError "unsupported by the simulator: what".
+[[noreturn]] void unsupported(const std::string& what, Where where);
+// Appends what was counted since the last call to the side channel, if one is named.
+void flush_report();
+
+inline std::string text(uint64_t value) { return std::to_string(value); }
+
+}  // namespace opmend_sim

@@ -1,0 +1,150 @@
+// Block indices, barriers, events, atomics and caches.
+#pragma once
+#include <cstdarg>
+
+#include "opmend_sim/pipe.h"
+
+namespace opmend_sim {
+void set_flag(int event, int id, Where where);
+void wait_flag(int event, int id, Where where);
+int take_event(int event, Where where);
+}  // namespace opmend_sim
+
+namespace AscendC {
+
+inline int64_t GetBlockIdx() { return ::opmend_sim::core().block; }
+inline int64_t GetBlockNum() { return ::opmend_sim::core().blocks; }
+inline int64_t GetSubBlockIdx() { ::opmend_sim::core(); return 0; }
+inline int64_t GetSubBlockNum() { ::opmend_sim::core(); return 1; }
+inline int64_t GetTaskRation() { ::opmend_sim::core(); return 1; }
+inline int64_t GetTaskRatio() { ::opmend_sim::core(); return 1; }
+inline int64_t GetProgramCounter() { return 0; }
+inline int64_t GetSystemCycle() { return 0; }
+inline int64_t GetArchVersion() { return 0x220; }
+
+// All pipes run in program order, so a barrier has nothing to wait for.
+template <pipe_t pipe> void PipeBarrier() { ::opmend_sim::core(); }
+inline void DataSyncBarrier() {}
+enum class MemDsbT : uint8_t { ALL, DDR, UB, SEQ };
+template <MemDsbT arg> void DataSyncBarrier() {}
+
+template <HardEvent event> void SetFlag(int32_t id, Where where = Where::here()) { ::opmend_sim::set_flag(static_cast<int>(event), id, where); }
+template <HardEvent event> void WaitFlag(int32_t id, Where where = Where::here()) { ::opmend_sim::wait_flag(static_cast<int>(event), id, where); }
+
+template <HardEvent event> TEventID TPipe::AllocEventID(Where where) {
+    return static_cast<TEventID>(::opmend_sim::take_event(static_cast<int>(event), where));
+}
+template <HardEvent event> void TPipe::ReleaseEventID(TEventID id) {
+    ::opmend_sim::core().events_taken[static_cast<int>(event)] &= ~(1u << id);
+}
+inline TEventID TPipe::FetchEventID(HardEvent event, Where where) {
+    const int id = ::opmend_sim::take_event(static_cast<int>(event), where);
+    ::opmend_sim::core().events_taken[static_cast<int>(event)] &= ~(1u << id);
+    return static_cast<TEventID>(id);
+}
+template <HardEvent event> TEventID TPipe::FetchEventID(Where where) { return FetchEventID(event, where); }
+
+template <bool isAIVOnly = true> void SyncAll(Where where = Where::here()) { ::opmend_sim::sync_all(where); }
+template <bool isAIVOnly = true>
+void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t = 0, Where where = Where::here()) {
+    ::opmend_sim::sync_all(where);
+}
+
+template <class T> void SetAtomicAdd() { ::opmend_sim::core().atomic = ::opmend_sim::Atomic::Add; }
+template <class T> void SetAtomicMax() { ::opmend_sim::core().atomic = ::opmend_sim::Atomic::Max; }
+template <class T> void SetAtomicMin() { ::opmend_sim::core().atomic = ::opmend_sim::Atomic::Min; }
+inline void SetAtomicNone() { ::opmend_sim::core().atomic = ::opmend_sim::Atomic::None; }
+template <class T> void DisableDmaAtomic() { SetAtomicNone(); }
+inline void DisableDmaAtomic() { SetAtomicNone(); }
+
+// Global memory is coherent here, so the data cache needs no care.
+template <class T, CacheLine line = CacheLine::SINGLE_CACHE_LINE, DcciDst destination = DcciDst::CACHELINE_ALL>
+void DataCacheCleanAndInvalid(const GlobalTensor<T>&) {}
+template <class T, CacheLine line = CacheLine::SINGLE_CACHE_LINE, DcciDst destination = DcciDst::CACHELINE_ALL>
+void DataCacheCleanAndInvalid(const LocalTensor<T>&) {}
+template <class T> void DataCachePreload(const GlobalTensor<uint64_t>&, const T) {}
+
+template <class T> void InitGlobalMemory(const GlobalTensor<T>& tensor, uint64_t size, T value, Where where = Where::here()) {
+    for (uint64_t i = 0; i < size; ++i) tensor.SetValue(i, value, where);
+}
+template <class T> void InitOutput(const GlobalTensor<T>& tensor, uint64_t size, T value = T(0), Where where = Where::here()) {
+    InitGlobalMemory(tensor, size, value, where);
+}
+template <class T> void Fill(const GlobalTensor<T>& tensor, uint64_t size, T value, Where where = Where::here()) {
+    InitGlobalMemory(tensor, size, value, where);
+}
+
+inline __attribute__((format(printf, 1, 2))) int printf_of_kernel(const char* format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int written = vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    return written;
+}
+#define PRINTF(...) ::AscendC::printf_of_kernel(__VA_ARGS__)
+template <class T> void DumpTensor(const T&, uint32_t, uint32_t) {}
+
+inline float ToFloat(bfloat16_t value) { return static_cast<float>(value); }
+inline bfloat16_t ToBfloat16(float value) { return bfloat16_t(value); }
+
+inline int64_t ScalarGetCountOfValue(uint64_t value, int bit) { return bit ? __builtin_popcountll(value) : 64 - __builtin_popcountll(value); }
+template <int bit> int64_t ScalarGetCountOfValue(uint64_t value) { return ScalarGetCountOfValue(value, bit); }
+template <int bit> int64_t GetBitCount(uint64_t value) { return ScalarGetCountOfValue(value, bit); }
+inline int64_t ScalarCountLeadingZero(uint64_t value) { return value ? __builtin_clzll(value) : 64; }
+template <int bit> int64_t ScalarGetSFFValue(uint64_t value) {
+    const uint64_t bits = bit ? value : ~value;
+    return bits ? __builtin_ctzll(bits) : -1;
+}
+
+template <class T> void SetMaskNormImpl();
+inline void SetMaskNorm() { ::opmend_sim::core().mask_mode = ::opmend_sim::MaskMode::Normal; }
+inline void SetMaskCount() { ::opmend_sim::core().mask_mode = ::opmend_sim::MaskMode::Counter; }
+template <class T, MaskMode mode = MaskMode::NORMAL> void SetVectorMask(uint64_t high, uint64_t low) {
+    ::opmend_sim::core().mask[0] = low;
+    ::opmend_sim::core().mask[1] = high;
+}
+template <class T, MaskMode mode = MaskMode::NORMAL> void SetVectorMask(int32_t length) {
+    ::opmend_sim::Core& now = ::opmend_sim::core();
+    const uint64_t n = static_cast<uint64_t>(length);
+    now.mask[0] = mode == MaskMode::COUNTER ? n : (n >= 64 ? ~0ull : (1ull << n) - 1);
+    now.mask[1] = mode == MaskMode::COUNTER ? 0 : (n >= 128 ? ~0ull : n > 64 ? (1ull << (n - 64)) - 1 : 0);
+}
+inline void ResetMask() {
+    ::opmend_sim::core().mask[0] = ::opmend_sim::core().mask[1] = ~0ull;
+}
+inline void SetSysWorkspaceForce(GM_ADDR) {}
+inline void SetSysWorkspace(GM_ADDR) {}
+inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }
+inline void OOMCheckAddrRange(GM_ADDR, uint64_t) {}
+template <class... A> void Trap(A...) { ::opmend_sim::fail("trap", "the kernel called Trap", Where{"", 0}); }
+
+}  // namespace AscendC
+
+using AscendC::printf_of_kernel;
+
+// The intrinsics that kernels use beside the AscendC names.
+inline int64_t get_block_idx() { return AscendC::GetBlockIdx(); }
+inline int64_t get_block_num() { return AscendC::GetBlockNum(); }
+inline int64_t get_subblockid() { return 0; }
+inline int64_t get_subblockdim() { return 1; }
+#define pipe_barrier(pipe) ((void)(pipe))
+template <class... A> inline void set_flag(pipe_t, pipe_t, A...) {}
+template <class... A> inline void wait_flag(pipe_t, pipe_t, A...) {}
+inline void dcci(const void*, int) {}
+
+#define ASCEND_IS_AIV true
+#define ASCEND_IS_AIC false
+#define ASCENDC_ASSERT(condition, ...)                                                                                   \
+    do {                                                                                                                 \
+        if (!(condition)) ::opmend_sim::fail("assertion", #condition, ::opmend_sim::Where::here());                       \
+    } while (0)
+#define ascendc_assert(condition, ...) ASCENDC_ASSERT(condition)
+
+enum KernelMetaType { KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0,
+                      KERNEL_TYPE_MIX_AIC_1_1, KERNEL_TYPE_MIX_AIC_1_2, KERNEL_TYPE_AICORE, KERNEL_TYPE_VECTORCORE, KERNEL_TYPE_MIX_AICORE };
+#define KERNEL_TASK_TYPE_DEFAULT(type)                                                                                   \
+    do {                                                                                                                 \
+        if ((type) != KERNEL_TYPE_AIV_ONLY && (type) != KERNEL_TYPE_MIX_AIV_1_0)                                          \
+            ::opmend_sim::unsupported(#type, ::opmend_sim::Where::here());                                               \
+    } while (0)
+#define KERNEL_TASK_TYPE(key, type) KERNEL_TASK_TYPE_DEFAULT(type)

@@ -1,0 +1,158 @@
+// GlobalTensor and LocalTensor: typed views that know how far they may reach.
+#pragma once
+#include "opmend_sim/core.h"
+#include "opmend_sim/types.h"
+
+namespace AscendC {
+using ::opmend_sim::Where;
+
+struct ShapeInfo {
+    uint8_t shapeDim = 0, originalShapeDim = 0;
+    uint32_t shape[8] = {}, originalShape[8] = {};
+    ShapeInfo() = default;
+};
+
+template <class T> class GlobalTensor {
+public:
+    using PrimType = T;
+    void SetGlobalBuffer(__gm__ T* buffer, uint64_t size, Where where = Where::here()) {
+        bind(buffer, where);
+        size_ = size;
+    }
+    void SetGlobalBuffer(__gm__ T* buffer, Where where = Where::here()) { bind(buffer, where); }
+    T* GetPhyAddr() const { return data_; }
+    T* GetPhyAddr(uint64_t offset) const { return data_ + offset; }
+    uint64_t GetSize() const { return size_; }
+    void SetShapeInfo(const ShapeInfo& shape) { shape_ = shape; }
+    ShapeInfo GetShapeInfo() const { return shape_; }
+    void SetL2CacheHint(CacheMode) {}
+    template <CacheRwMode = CacheRwMode::RW> void SetL2CacheHint(CacheMode) {}
+    GlobalTensor operator[](uint64_t offset) const {
+        GlobalTensor view = *this;
+        view.data_ += offset;
+        view.size_ = size_ > offset ? size_ - offset : 0;
+        return view;
+    }
+    template <class U> GlobalTensor<U> ReinterpretCast() const {
+        GlobalTensor<U> view;
+        view.assume(reinterpret_cast<U*>(data_), range_, size_ * sizeof(T) / sizeof(U));
+        return view;
+    }
+    T GetValue(uint64_t index, Where where = Where::here()) const {
+        if (__builtin_expect(!inside(data_ + index), 0)) out_of_range("gm-read-out-of-range", index, where);
+        return data_[index];
+    }
+    T& operator()(uint64_t index, Where where = Where::here()) const {
+        if (__builtin_expect(!inside(data_ + index), 0)) out_of_range("gm-access-out-of-range", index, where);
+        return data_[index];
+    }
+    template <class V> void SetValue(uint64_t index, V value, Where where = Where::here()) const {
+        if (__builtin_expect(!inside(data_ + index), 0)) out_of_range("gm-write-out-of-range", index, where);
+        data_[index] = static_cast<T>(value);
+    }
+    const ::opmend_sim::Range& range() const { return range_; }
+    void assume(T* data, const ::opmend_sim::Range& range, uint64_t size) {
+        data_ = data;
+        range_ = range;
+        size_ = size;
+    }
+
+private:
+    void bind(T* buffer, Where where) {
+        data_ = buffer;
+        if (reinterpret_cast<uintptr_t>(buffer) % sizeof(T) != 0)
+            ::opmend_sim::fail("gm-unaligned", "SetGlobalBuffer: the address is not aligned to its element type", where);
+        range_ = ::opmend_sim::find_global(buffer);
+    }
+    bool inside(const T* at) const {
+        return reinterpret_cast<const uint8_t*>(at) >= range_.begin && reinterpret_cast<const uint8_t*>(at + 1) <= range_.end;
+    }
+    [[noreturn]] void out_of_range(const char* rule, uint64_t index, Where where) const {
+        ::opmend_sim::fail(rule, "element " + ::opmend_sim::text(index) + " is outside the tensor's storage of " +
+                           ::opmend_sim::text(static_cast<uint64_t>(range_.end - range_.begin)) + " bytes", where);
+    }
+    T* data_ = nullptr;
+    ::opmend_sim::Range range_;
+    uint64_t size_ = 0;
+    ShapeInfo shape_;
+};
+
+template <class T> class LocalTensor {
+public:
+    using PrimType = T;
+    LocalTensor() = default;
+    LocalTensor(T* data, uint32_t bytes, TPosition position, ::opmend_sim::Buffer* buffer)
+        : data_(data), count_(bytes / sizeof(T)), bytes_(bytes), buffer_(buffer), position_(position) {}
+    uint32_t GetSize() const { return count_; }
+    uint32_t GetLength() const { return bytes_; }
+    void SetSize(uint32_t count) { count_ = count; bytes_ = count * sizeof(T); }
+    TPosition GetPosition() const { return position_; }
+    T* GetPhyAddr() const { return data_; }
+    T* GetPhyAddr(uint32_t offset) const { return data_ + offset; }
+    void SetUserTag(int32_t tag) { tag_ = tag; }
+    int32_t GetUserTag() const { return tag_; }
+    void SetShapeInfo(const ShapeInfo& shape) { shape_ = shape; }
+    ShapeInfo GetShapeInfo() const { return shape_; }
+    LocalTensor operator[](uint32_t offset) const {
+        LocalTensor view = *this;
+        view.data_ += offset;
+        view.count_ = count_ > offset ? count_ - offset : 0;
+        view.bytes_ = view.count_ * sizeof(T);
+        return view;
+    }
+    void SetAddrWithOffset(LocalTensor& source, uint32_t offset) { *this = source[offset]; }
+    template <class U> LocalTensor<U> ReinterpretCast() const {
+        return LocalTensor<U>(reinterpret_cast<U*>(data_), bytes_, position_, buffer_);
+    }
+    T GetValue(uint32_t index, Where where = Where::here()) const {
+        check(index, where);
+        return data_[index];
+    }
+    template <class V> void SetValue(uint32_t index, V value, Where where = Where::here()) const {
+        check(index, where);
+        data_[index] = static_cast<T>(value);
+    }
+    T& operator()(uint32_t index, Where where = Where::here()) const {
+        check(index, where);
+        return data_[index];
+    }
+    ::opmend_sim::Buffer* buffer() const { return buffer_; }
+
+private:
+    void check(uint32_t index, Where where) const {
+        if (__builtin_expect(index >= count_, 0)) scalar_out_of_range(index, where);
+    }
+    __attribute__((noinline, cold)) void scalar_out_of_range(uint32_t index, Where where) const;
+    T* data_ = nullptr;
+    uint32_t count_ = 0;
+    uint32_t bytes_ = 0;
+    int32_t tag_ = -1;
+    ::opmend_sim::Buffer* buffer_ = nullptr;
+    TPosition position_ = TPosition::VECCALC;
+    ShapeInfo shape_;
+};
+}  // namespace AscendC
+
+namespace opmend_sim {
+// Checks one operand of a vector or copy call: there, aligned to 32 bytes, inside the unified buffer (else an error),
+// and inside its own buffer (else a violation: hardware touches the neighbour).
+void check_span(const void* data, uint64_t bytes, uint64_t own_bytes, const char* call, const char* operand, Where where);
+void check_scalar(const void* data, uint32_t index, uint32_t count, uint32_t size, Where where);
+
+template <class T>
+T* span(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* operand, Where where) {
+    T* data = tensor.GetPhyAddr();
+    const uint64_t bytes = count * sizeof(T);
+    Core& now = core();
+    if (__builtin_expect(reinterpret_cast<uintptr_t>(data) % 32 != 0 || bytes > tensor.GetLength() ||
+                         reinterpret_cast<uint8_t*>(data) < now.ub || reinterpret_cast<uint8_t*>(data) + bytes > now.ub + now.ub_bytes, 0))
+        check_span(data, bytes, tensor.GetLength(), call, operand, where);
+    return data;
+}
+}  // namespace opmend_sim
+
+namespace AscendC {
+template <class T> void LocalTensor<T>::scalar_out_of_range(uint32_t index, Where where) const {
+    ::opmend_sim::check_scalar(data_, index, count_, sizeof(T), where);
+}
+}  // namespace AscendC

@@ -1,0 +1,69 @@
+"""What all candidates share: precompiled headers and the simulator's runtime, built once a compiler and flag set.
+
+The key hashes the compiler's version, the flags and every header and runtime source, so an update of any of them
+starts a new cache entry. An entry is built in a scratch directory and renamed into place under a file lock: builds
+in parallel are safe, and the installed package may be read-only.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+
+def default_cache_directory() -> Path:
+    """OPMEND_CACHE_DIR, else the user's cache directory, else a private directory among temporary files."""
+    chosen = os.environ.get("OPMEND_CACHE_DIR")
+    if chosen:
+        return Path(chosen)
+    base = os.environ.get("XDG_CACHE_HOME")
+    home = Path(base) if base else Path.home() / ".cache"
+    try:
+        (home / "opmend").mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return Path(tempfile.gettempdir()) / f"opmend-cache-{os.getuid()}"
+    return home / "opmend"
+
+
+def digest_of(texts: Sequence[str], files: Sequence[Path]) -> str:
+    """SHA-256 over texts and the names and bytes of files, shortened to 24 digits."""
+    state = hashlib.sha256()
+    for text in texts:
+        state.update(text.encode() + b"\0")
+    for path in files:
+        state.update(path.name.encode() + b"\0" + hashlib.sha256(path.read_bytes()).digest())
+    return state.hexdigest()[:24]
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    with path.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def entry(root: Path, name: str, build: Callable[[Path], None]) -> Path:
+    """The directory `root/name`, made by `build(scratch)` if it is not there.
+
+    Args:
+        build: fills an empty scratch directory; if it raises, nothing is kept.
+    """
+    target = root / name
+    if target.is_dir():
+        return target
+    root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with _locked(root / f".{name}.lock"):
+        if target.is_dir():
+            return target
+        scratch = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=root))
+        try:
+            build(scratch)
+            scratch.rename(target)
+        except BaseException:
+            shutil.rmtree(scratch, ignore_errors=True)
+            raise
+    return target

@@ -1,0 +1,94 @@
+"""Tells a call the simulator lacks from a mistake of the candidate, by what the compiler says.
+
+Only a name that AscendC has (`ascendc_names.toml`) and that the compiler does not find makes a build
+"unsupported". A misspelt name stays a failed build.
+"""
+
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from schema.results import Finding
+
+_PLACE = r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)?\s+"
+_ERROR = re.compile(_PLACE + r"(?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
+_QUOTE = "['‘’`]"
+_UNKNOWN = (
+    re.compile(rf"{_QUOTE}(?P<name>[\w:]+?)(?:<.*>)?{_QUOTE} is not a member of"),
+    re.compile(rf"{_QUOTE}(?P<name>\w+){_QUOTE} was not declared in this scope"),
+    re.compile(rf"has no member named {_QUOTE}(?P<name>\w+){_QUOTE}"),
+    re.compile(rf"{_QUOTE}(?P<name>\w+){_QUOTE} (?:in namespace .* )?does not name a (?:type|template type)"),
+    re.compile(rf"{_QUOTE}(?P<name>\w+){_QUOTE} is not a (?:class, namespace, or enumeration|type|template)"),
+    re.compile(rf"{_QUOTE}(?P<name>\w+){_QUOTE} has not been declared"),
+    re.compile(rf"expected .* before {_QUOTE}(?P<name>\w+){_QUOTE}"),
+    re.compile(rf"there are no arguments to {_QUOTE}(?P<name>\w+){_QUOTE} that depend on a template parameter"),
+)
+_HEADER = re.compile(r"(?P<name>[\w./+-]+): No such file or directory")
+_LACKING = re.compile(r"unsupported by the simulator: (?P<name>[^\n\"]+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiNames:
+    """The names AscendC has, whether or not the simulator has them."""
+
+    names: frozenset[str]
+    headers: frozenset[str]
+
+
+@cache
+def api_names() -> ApiNames:
+    """Read `ascendc_names.toml`."""
+    table = tomllib.loads(resources.files(__package__).joinpath("ascendc_names.toml").read_text("utf-8"))
+    kinds = ("functions", "types", "members", "macros")
+    return ApiNames(
+        names=frozenset(name for kind in kinds for name in table[kind].split()),
+        headers=frozenset(table["headers"].split()),
+    )
+
+
+def unsupported_findings(log: str) -> tuple[Finding, ...]:
+    """One finding (rule "unsupported") for each AscendC name that the compiler did not find in the simulator."""
+    api = api_names()
+    found: dict[str, Finding] = {}
+    for error in _ERROR.finditer(log):
+        for name in _names(error["text"], api):
+            if name not in found:
+                found[name] = Finding(
+                    rule="unsupported",
+                    severity="error",
+                    message=f"unsupported by the simulator: {name}",
+                    file=error["file"],
+                    line=int(error["line"]),
+                )
+    return tuple(found.values())
+
+
+def _names(text: str, api: ApiNames) -> Iterable[str]:
+    lacking = _LACKING.search(text)
+    if lacking:
+        yield lacking["name"].strip()
+        return
+    header = _HEADER.search(text)
+    if header:
+        name = header["name"]
+        if name in api.headers or any(known.endswith("/" + name) for known in api.headers):
+            yield name
+        return
+    for pattern in _UNKNOWN:
+        match = pattern.search(text)
+        if match:
+            name = match["name"].rsplit("::", 1)[-1]
+            if name in api.names:
+                yield name
+            return
+
+
+def errors_of(log: str, *, most: int = 20) -> tuple[Finding, ...]:
+    """The compiler's errors as findings (rule "compile-error"), in its order."""
+    return tuple(
+        Finding(rule="compile-error", severity="error", message=match["text"][:500], file=match["file"], line=int(match["line"]))
+        for _, match in zip(range(most), _ERROR.finditer(log), strict=False)
+    )

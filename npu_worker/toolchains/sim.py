@@ -1,0 +1,333 @@
+"""The `sim` toolchain: g++ over the simulator's headers.
+
+A candidate's sources go through `sources.rewrite_launches`, compile against a precompiled prelude, and are linked with
+the simulator's runtime into one extension module that needs no other file to run.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sysconfig
+import time
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+
+from npu_worker.toolchains import cache
+from npu_worker.toolchains.base import Build, CommandWrapper, Toolchain
+from npu_worker.toolchains.command import CommandResult, run_command
+from npu_worker.toolchains.diagnostics import errors_of, unsupported_findings
+from npu_worker.toolchains.sources import (
+    faults,
+    includes,
+    kernel_signatures,
+    launch_header,
+    reachable_includes,
+    rewrite_launches,
+)
+from schema.errors import BadInput, ToolchainMissing
+from schema.results import Compilation, FailureType, Finding
+
+SIM_DIRECTORY = Path(__file__).resolve().parent.parent / "sim"
+_SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".asc", ".cce")
+_KEPT_SUFFIXES = (*_SOURCE_SUFFIXES, ".h", ".hpp", ".hh", ".inc", ".inl", ".ipp")
+_BASE_FLAGS = (
+    "-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
+    "-fdiagnostics-color=never", "-DASCENDC_CPU_SIMULATOR=1",
+)  # fmt: skip
+_CANDIDATE_FLAGS = ("-O2", "-w", "-fmax-errors=20", "-ftemplate-backtrace-limit=4")
+_RUNTIME_FLAGS = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
+#: What a source includes decides its prelude: of the kernel's interface, of the light torch, or both.
+_KERNEL_HEADERS = frozenset({"kernel_operator.h"})
+_TORCH_HEADERS = frozenset({"torch/extension.h", "torch/torch.h", "torch/all.h"})
+_IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
+
+
+def _cpu_flags() -> tuple[str, ...]:
+    """Vector extensions this machine has and the runtime can use. They change speed, never results."""
+    try:
+        text = Path("/proc/cpuinfo").read_text("ascii", errors="replace")
+    except OSError:
+        return ()
+    match = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
+    known = set(match[1].split()) if match else set()
+    wanted = (("avx2", "-mavx2"), ("f16c", "-mf16c"), ("fma", "-mfma"))
+    return tuple(flag for name, flag in wanted if name in known)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Unit:
+    """One source to compile: its path in the workspace, and which prelude it gets."""
+
+    path: str
+    prelude: str
+
+
+class SimToolchain(Toolchain):
+    """Builds extensions for the simulator.
+
+    Args:
+        cache_directory: where precompiled headers and the runtime are kept; default: OPMEND_CACHE_DIR or the user's cache.
+        compiler: the C++ compiler; default: g++ on PATH.
+        command_wrapper: puts every compile of a candidate into a sandbox.
+        jobs: sources compiled at a time.
+    """
+
+    name = "sim"
+
+    def __init__(
+        self,
+        *,
+        cache_directory: Path | None = None,
+        compiler: str = "g++",
+        command_wrapper: CommandWrapper | None = None,
+        jobs: int = 2,
+    ) -> None:
+        self._cache = cache_directory or cache.default_cache_directory()
+        self._compiler_name = compiler
+        self._wrap = command_wrapper
+        self._jobs = max(1, jobs)
+
+    @cached_property
+    def compiler(self) -> str:
+        """Absolute path of the compiler.
+
+        Raises:
+            ToolchainMissing: there is none.
+        """
+        found = shutil.which(self._compiler_name)
+        if found is None:
+            raise ToolchainMissing(
+                f"no C++ compiler named {self._compiler_name}",
+                mend="install one: apt-get install g++ (Debian, Ubuntu) or dnf install gcc-c++ (Fedora)",
+            )
+        return found
+
+    @cached_property
+    def _version(self) -> str:
+        done = subprocess.run(
+            [self.compiler, "--version"], capture_output=True, text=True, timeout=30, check=False, env=self._environment(None)
+        )
+        return done.stdout
+
+    @cached_property
+    def _includes(self) -> tuple[str, ...]:
+        try:
+            import pybind11
+        except ImportError as error:
+            raise ToolchainMissing("the pybind11 headers are not installed", mend="pip install 'opmend[npu]'") from error
+        python = sysconfig.get_paths()["include"]
+        if not (Path(python) / "Python.h").is_file():
+            raise ToolchainMissing(
+                "Python.h is not there", where=python, mend="install Python's headers: apt-get install python3-dev"
+            )
+        return (f"-I{SIM_DIRECTORY / 'include'}", "-isystem", pybind11.get_include(), "-isystem", python)
+
+    @cached_property
+    def _flags(self) -> tuple[str, ...]:
+        return (*_BASE_FLAGS, *_cpu_flags())
+
+    @property
+    def include_directories(self) -> tuple[Path, ...]:
+        """Directories a sandbox must show to the compiler, read-only."""
+        return (*(Path(part.removeprefix("-I")) for part in self._includes if part != "-isystem"), self._cache)
+
+    def _sim_files(self) -> tuple[Path, ...]:
+        paths = [*(SIM_DIRECTORY / "include").rglob("*.h"), *(SIM_DIRECTORY / "runtime").glob("*.cpp")]
+        return tuple(sorted(paths))
+
+    @cached_property
+    def _key(self) -> str:
+        settings = (self._version, self.compiler, *self._flags, *_CANDIDATE_FLAGS, *_RUNTIME_FLAGS, *self._includes)
+        return cache.digest_of(settings, self._sim_files())
+
+    def prepare(self) -> float:
+        """Fill the cache: the runtime and the two preludes most candidates use. Seconds it took; near 0 when warm."""
+        start = time.monotonic()
+        with ThreadPoolExecutor(self._jobs) as pool:
+            for work in [pool.submit(self._prelude, "kernel"), pool.submit(self._prelude, "torch"), pool.submit(self._runtime)]:
+                work.result()
+        return time.monotonic() - start
+
+    def _runtime(self) -> Path:
+        def build(scratch: Path) -> None:
+            sources = sorted((SIM_DIRECTORY / "runtime").glob("*.cpp"), key=lambda path: -path.stat().st_size)
+            with ThreadPoolExecutor(self._jobs) as pool:
+                list(pool.map(lambda source: self._compile_runtime(source, scratch), sources))
+
+        return cache.entry(self._cache, f"sim-runtime-{self._key}", build)
+
+    def _compile_runtime(self, source: Path, scratch: Path) -> None:
+        command = (
+            self.compiler, *self._flags, *_RUNTIME_FLAGS, *self._includes, "-c", str(source),
+            "-o", str(scratch / f"{source.stem}.o"),
+        )  # fmt: skip
+        self._trusted(command, scratch)
+
+    def _prelude(self, kind: str) -> Path:
+        headers = {
+            "kernel": ("kernel_operator.h",),
+            "torch": ("torch/extension.h", "acl/acl.h"),
+            "both": ("torch/extension.h", "kernel_operator.h"),
+        }[kind]
+
+        def build(scratch: Path) -> None:
+            header = scratch / "prelude.h"
+            header.write_text("#pragma once\n" + "".join(f'#include "{name}"\n' for name in headers))
+            command = (
+                self.compiler, *self._flags, *_CANDIDATE_FLAGS, *self._includes, "-x", "c++-header", str(header),
+                "-o", f"{header}.gch",
+            )  # fmt: skip
+            self._trusted(command, scratch)
+
+        return cache.entry(self._cache, f"sim-prelude-{kind}-{self._key}", build) / "prelude.h"
+
+    def _trusted(self, command: Sequence[str], scratch: Path) -> None:
+        """Run a compile of our own sources; its failure is the installation's fault."""
+        log = scratch / f"log-{hashlib.sha256(' '.join(command).encode()).hexdigest()[:8]}.txt"
+        result = run_command(command, cwd=scratch, output=log, timeout=600, environment=self._environment(scratch))
+        if result.code != 0:
+            raise ToolchainMissing(
+                f"{self._compiler_name} can't build the simulator: {result.output[-1500:]}",
+                mend="use g++ 11 or newer, or report this with the compiler's version",
+            )
+
+    def _environment(self, temporary: Path | None) -> dict[str, str]:
+        environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C"}
+        if temporary is not None:
+            environment |= {"TMPDIR": str(temporary), "HOME": str(temporary)}
+        return environment
+
+    def compile(
+        self, files: Mapping[str, str], *, workdir: Path, extension_name: str, timeout: float = 120.0
+    ) -> Build:
+        """See `Toolchain.compile`. The first build of an installation also fills the cache, outside the time limit."""
+        kept = {path: text for path, text in files.items() if PurePosixPath(path).suffix in _KEPT_SUFFIXES}
+        _check_names(kept, extension_name)
+        units = tuple(
+            _Unit(path=path, prelude=_prelude_of(path, kept))
+            for path in sorted(kept)
+            if PurePosixPath(path).suffix in _SOURCE_SUFFIXES and not _is_included(path, kept)
+        )
+        if not units:
+            return _failed("no C++ source under kernel/", 0.0)
+        broken = [fault for path, text in sorted(kept.items()) for fault in faults(path, text)]
+        if broken:
+            findings = tuple(
+                Finding(rule=one.rule, severity="error", message=one.message, file=one.file, line=one.line) for one in broken
+            )
+            log = "".join(f"{one.file}:{one.line}: error: {one.message}\n" for one in broken)
+            return _failed(log, 0.0, findings=findings)
+        for kind in {unit.prelude for unit in units} - {""}:
+            self._prelude(kind)
+        self._runtime()
+        start = time.monotonic()
+        return self._build(kept, units, workdir.resolve(), extension_name, start, timeout)
+
+    def _build(
+        self, files: Mapping[str, str], units: Sequence[_Unit], workdir: Path, extension_name: str, start: float, timeout: float
+    ) -> Build:
+        tree, objects = workdir / "src", workdir / "obj"
+        objects.mkdir(parents=True, exist_ok=True)
+        for path, text in files.items():
+            target = tree / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(rewrite_launches(text), "utf-8", newline="\n")
+        generated = tree / ".generated"
+        generated.mkdir()
+        for path, text in files.items():
+            if "__global__" in text and PurePosixPath(path).suffix in _KEPT_SUFFIXES:
+                for kernel in kernel_signatures(text):
+                    (generated / f"aclrtlaunch_{kernel.name}.h").write_text(launch_header(kernel), "utf-8")
+        deadline = start + timeout
+        with ThreadPoolExecutor(self._jobs) as pool:
+            results = list(pool.map(
+                lambda job: self._compile_unit(job[1], job[0], workdir, extension_name, deadline), enumerate(units)
+            ))
+        log = "".join(result.output for result in results)
+        if any(result.code is None for result in results):
+            return _failed(f"{log}\nthe compiler did not end within {timeout:g} s\n", timeout, failure=FailureType.TIMEOUT)
+        if any(result.code != 0 for result in results):
+            return _classified(self._relative(log, workdir), time.monotonic() - start)
+        binary = workdir / f"{extension_name}{sysconfig.get_config_var('EXT_SUFFIX')}"
+        inputs = (*(str(objects / f"{index}.o") for index in range(len(units))), *map(str, sorted(self._runtime().glob("*.o"))))
+        command = (self.compiler, "-shared", "-Wl,--gc-sections", "-Wl,-s", "-Wl,-Bsymbolic", "-o", str(binary), *inputs)
+        linked = self._run(command, workdir, workdir / "link.log", deadline)
+        log += linked.output
+        if linked.code is None:
+            return _failed(f"{log}\nthe linker did not end within {timeout:g} s\n", timeout, failure=FailureType.TIMEOUT)
+        if linked.code != 0:
+            return _classified(self._relative(log, workdir), time.monotonic() - start)
+        content = binary.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        compilation = Compilation(
+            ok=True, artifact=digest, binary_digest=digest, log=self._relative(log, workdir), seconds=time.monotonic() - start
+        )
+        return Build(compilation=compilation, binary=content)
+
+    def _compile_unit(self, unit: _Unit, index: int, workdir: Path, extension_name: str, deadline: float) -> CommandResult:
+        directories = dict.fromkeys(["kernel", ".", ".generated", str(PurePosixPath(unit.path).parent)])
+        prelude = ("-include", str(self._prelude(unit.prelude))) if unit.prelude else ()
+        command = (
+            self.compiler, *self._flags, *_CANDIDATE_FLAGS, *prelude, *(f"-I{name}" for name in directories), *self._includes,
+            f"-DTORCH_EXTENSION_NAME={extension_name}", f"-ffile-prefix-map={workdir / 'src'}/=",
+            "-x", "c++", "-c", unit.path, "-o", str(workdir / "obj" / f"{index}.o"),
+        )  # fmt: skip
+        return self._run(command, workdir, workdir / "obj" / f"{index}.log", deadline)
+
+    def _run(self, command: Sequence[str], workdir: Path, output: Path, deadline: float) -> CommandResult:
+        temporary = workdir / "tmp"
+        temporary.mkdir(exist_ok=True)
+        wrapped = self._wrap(command, workdir) if self._wrap else command
+        return run_command(
+            wrapped, cwd=workdir / "src", output=output, timeout=deadline - time.monotonic(),
+            environment=self._environment(temporary),
+        )  # fmt: skip
+
+    def _relative(self, log: str, workdir: Path) -> str:
+        """The log without this machine's paths."""
+        replaced = log.replace(f"{workdir / 'src'}/", "").replace(f"{workdir}/", "")
+        replaced = replaced.replace(f"{SIM_DIRECTORY / 'include'}/", "<sim>/").replace(f"{self._cache}/", "<cache>/")
+        return re.sub(r"/\S*/(?=(?:pybind11|c\+\+|bits)/)", "<include>/", replaced)
+
+
+def _check_names(files: Mapping[str, str], extension_name: str) -> None:
+    if not _IDENTIFIER.match(extension_name):
+        raise BadInput(f"{extension_name!r} can't name an extension", mend="use letters, digits and underscores, as in _add_ext")
+    for path in files:
+        parts = PurePosixPath(path)
+        if parts.is_absolute() or ".." in parts.parts or "\0" in path or path.startswith("-") or ".generated" in parts.parts:
+            raise BadInput("the path leaves the workspace", where=path, mend="use a relative path below the workspace")
+
+
+def _prelude_of(path: str, files: Mapping[str, str]) -> str:
+    reached = reachable_includes(path, files)
+    kernel = bool(reached & _KERNEL_HEADERS) or any(name.startswith("aclrtlaunch_") for name in reached)
+    torch = bool(reached & _TORCH_HEADERS)
+    return "both" if kernel and torch else "kernel" if kernel else "torch" if torch else ""
+
+
+def _is_included(path: str, files: Mapping[str, str]) -> bool:
+    """Whether another file includes this source: it is then compiled there, and twice would define its names twice."""
+    name = PurePosixPath(path).name
+    return any(
+        other != path and name in text and any(PurePosixPath(operand).name == name for operand in includes(text))
+        for other, text in files.items()
+    )
+
+
+def _failed(
+    log: str, seconds: float, *, failure: FailureType = FailureType.BUILD_FAILED, findings: tuple[Finding, ...] = ()
+) -> Build:
+    return Build(compilation=Compilation(ok=False, failure_type=failure, log=log, seconds=seconds, findings=findings))
+
+
+def _classified(log: str, seconds: float) -> Build:
+    lacking = unsupported_findings(log)
+    if lacking:
+        return _failed(log, seconds, failure=FailureType.UNSUPPORTED, findings=lacking)
+    return _failed(log, seconds, findings=errors_of(log))
