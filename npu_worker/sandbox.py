@@ -20,7 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Any
@@ -151,7 +151,11 @@ def wrap(
     directory: Path | str | None = None,
     mode: Mode = Mode.ON,
 ) -> list[str]:
-    """The command that runs `argv` within limits and, unless the mode is off, inside the sandbox."""
+    """The command that runs `argv` within limits and, unless the mode is off, inside the sandbox.
+
+    Args:
+        directory: where it starts; None is the private /tmp, "" the caller's own (it must be visible inside).
+    """
     inner = (
         list(argv)
         if mode is Mode.OFF
@@ -160,18 +164,23 @@ def wrap(
     return [_SHELL, "-c", _ulimits(limits) + 'exec "$@"', "sandbox", *inner]
 
 
-def command_prefix(
+def command_wrapper(
     *, limits: SandboxLimits, view: View, environment: Mapping[str, str] | None = None, mode: Mode = Mode.ON
-) -> Callable[[Sequence[str]], list[str]]:
-    """A hook for toolchains: a callable that wraps the argv of a compiler.
+) -> Callable[[Sequence[str], Path], list[str]]:
+    """A hook for toolchains: takes the argv of a compiler and the directory it may write to, returns argv.
 
-    The compiler runs in the directory it is started in; name that directory in `view.writable`.
+    Raises:
+        SandboxUnavailable: this machine can't isolate it.
     """
     if mode is Mode.ON:
         probe()
 
-    def wrapped(argv: Sequence[str]) -> list[str]:
-        return wrap(argv, limits=limits, view=view, environment=environment, directory=Path.cwd(), mode=mode)
+    def wrapped(argv: Sequence[str], directory: Path) -> list[str]:
+        place = directory.resolve()
+        seen = replace(view, writable=(*view.writable, place))
+        # The temporary files of the compiler count as its build's; its working directory stays as it is started.
+        named = {"TMPDIR": str(place / "tmp"), "LC_ALL": "C", **(environment or {})}
+        return wrap(argv, limits=limits, view=seen, environment=named, directory="", mode=mode)
 
     return wrapped
 
@@ -415,9 +424,14 @@ def _bwrap_arguments(
     ]
     arguments += _system_binds()
     arguments += ["--proc", "/proc", "--dev", "/dev", "--size", str(limits.scratch_bytes), "--tmpfs", "/tmp"]
-    for path in (*(_python_paths() if view.python else ()), *view.readable):
+    # Later binds lie on top of earlier ones: what the caller names stays visible inside what is hidden by default.
+    for path in _python_paths() if view.python else ():
         arguments += ["--ro-bind", str(path), str(path)]
-    for path in (*(_own_paths(view) if view.python else ()), *view.hidden):
+    for path in _own_paths() if view.python else ():
+        arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]
+    for path in view.readable:
+        arguments += ["--ro-bind", str(path), str(path)]
+    for path in view.hidden:
         arguments += ["--tmpfs", str(path), "--remount-ro", str(path)]
     for inside, path in view.placed.items():
         arguments += ["--ro-bind", str(path), inside]
@@ -427,8 +441,9 @@ def _bwrap_arguments(
     arguments += ["--remount-ro", "/dev", "--remount-ro", "/", "--clearenv"]
     for name, value in {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", **environment}.items():
         arguments += ["--setenv", name, value]
-    arguments += ["--chdir", str(directory) if directory is not None else "/tmp", "--"]
-    return arguments
+    if directory != "":
+        arguments += ["--chdir", str(directory) if directory is not None else "/tmp"]
+    return [*arguments, "--"]
 
 
 @functools.lru_cache(maxsize=1)
@@ -461,9 +476,10 @@ def _python_paths() -> tuple[Path, ...]:
     return tuple(kept)
 
 
-def _own_paths(view: View) -> tuple[Path, ...]:
+@functools.lru_cache(maxsize=1)
+def _own_paths() -> tuple[Path, ...]:
     """The packages of this project where they are visible: cohorts hold the references a candidate must not see."""
-    visible = (*_python_paths(), *view.readable, Path("/usr"))
+    visible = (*_python_paths(), Path("/usr"))
     found = []
     for name in OUR_PACKAGES:
         package = importlib.util.find_spec(name)
