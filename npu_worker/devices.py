@@ -56,7 +56,9 @@ def hold(database: Database, *, job_id: str, seconds: float, kind: str = "sim") 
         held = _take(database, job_id=job_id, seconds=seconds, kind=kind)
     if held is None:
         raise InfrastructureError(
-            f"no free {kind} device", where=socket.gethostname(), mend="add an NPU worker, or end a quarantine"
+            f"no free {kind} device",
+            where=socket.gethostname(),
+            mend="add an NPU worker, or end a quarantine",
         )
     try:
         yield held
