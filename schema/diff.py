@@ -8,6 +8,7 @@ Pure: lines in, operations out. Four passes (research/provenance.md, "Diffs"):
 3. Inside a replaced stretch a monotone alignment pairs lines whose similarity is at least 50 (of 100).
    Where as many lines went as came, what is still unpaired between two pairs is paired in order.
 4. The move pass again, for blocks that changed places inside one stretch.
+5. What is left over in a stretch but whole inside another of its lines was merged into it, or split off it.
 """
 
 from collections import defaultdict
@@ -25,6 +26,8 @@ SIMILARITY = 50.0
 COMPARISONS_PER_STRETCH = 250_000
 CANDIDATES_PER_LINE = 32
 COMPARED_CHARACTERS = 2_000
+# A part of a line below this many alphanumerics ("i++") is found anywhere and proves nothing.
+PART_ALPHANUMERICS = 8
 
 
 class Change(StrEnum):
@@ -53,11 +56,15 @@ class Operation:
         change: what became of it.
         old: where it was; None when inserted.
         new: where it is; None when deleted.
+        merged: deleted lines that the new line holds whole.
+        split: changed line that an inserted line was a part of.
     """
 
     change: Change
     old: Place | None
     new: Place | None
+    merged: tuple[Place, ...] = ()
+    split: Place | None = None
 
 
 @dataclass(kw_only=True)
@@ -115,6 +122,10 @@ class _Alignment:
         for stretch in self.stretches:
             self._match_similar(stretch)
         self._match_moves(inside=True)
+        self.merged: dict[tuple[str, int], list[Place]] = defaultdict(list)
+        self.split: dict[tuple[str, int], Place] = {}
+        for stretch in self.stretches:
+            self._find_parts(stretch)
 
     def operations(self) -> tuple[Operation, ...]:
         result = []
@@ -122,12 +133,15 @@ class _Alignment:
             for index in range(len(self.new[path])):
                 place = Place(path=path, index=index)
                 pair = self.pairs.get((path, index))
+                merged = tuple(self.merged.get((path, index), ()))
                 if pair is None:
-                    result.append(Operation(change=Change.INSERTED, old=None, new=place))
-                else:
+                    split = self.split.get((path, index))
                     result.append(
-                        Operation(change=pair[2], old=Place(path=pair[0], index=pair[1]), new=place)
+                        Operation(change=Change.INSERTED, old=None, new=place, merged=merged, split=split)
                     )
+                else:
+                    old = Place(path=pair[0], index=pair[1])
+                    result.append(Operation(change=pair[2], old=old, new=place, merged=merged))
         result.extend(
             Operation(change=Change.DELETED, old=Place(path=path, index=index), new=None)
             for path, index in sorted(self.gone)
@@ -218,6 +232,26 @@ class _Alignment:
         for one, other in pairs:
             self._pair((path, old[one]), (path, new[other]), Change.MODIFIED)
 
+    def _find_parts(self, stretch: _Stretch) -> None:
+        """Find leftover lines that are whole inside another line of their stretch."""
+        path = stretch.path
+        if not stretch.old or not stretch.new:
+            return
+        if len(stretch.old) * len(stretch.new) > COMPARISONS_PER_STRETCH:
+            return
+        old = {index: _squeezed(self.old[path][index]) for index in stretch.old}
+        new = {index: _squeezed(self.new[path][index]) for index in stretch.new}
+        for index, part in old.items():
+            if (path, index) in self.gone and _alphanumerics(part) >= PART_ALPHANUMERICS:
+                whole = next((other for other, line in new.items() if part in line), None)
+                if whole is not None:
+                    self.merged[path, whole].append(Place(path=path, index=index))
+        for index, part in new.items():
+            if (path, index) in self.come and _alphanumerics(part) >= PART_ALPHANUMERICS:
+                whole = next((other for other, line in old.items() if part in line), None)
+                if whole is not None:
+                    self.split[path, index] = Place(path=path, index=whole)
+
 
 def _alphanumerics(text: str) -> int:
     return sum(map(str.isalnum, text))
@@ -229,6 +263,11 @@ def _compared(line: str) -> str:
     if len(text) > COMPARED_CHARACTERS:
         return text[: COMPARED_CHARACTERS // 2] + text[-COMPARED_CHARACTERS // 2 :]
     return text
+
+
+def _squeezed(line: str) -> str:
+    """A line without white space: what a formatter moves between lines."""
+    return "".join(line[: 2 * COMPARED_CHARACTERS].split())
 
 
 def _patience(old: Sequence[str], new: Sequence[str]) -> tuple[set[int], set[int]]:

@@ -422,6 +422,10 @@ class _Revising:
             place = (operation.new.path, operation.new.index)
             child = self.fresh[place]
             changed.append(child)
+            for part in operation.merged:
+                edges[child, self._old(part)] = "merged"
+            if operation.split is not None:
+                edges[child, self._old(operation.split)] = "split"
             if operation.old is not None:
                 edges[child, self._old(operation.old)] = str(operation.change)
             if place in restored:
@@ -477,8 +481,11 @@ class _Revising:
         if not self.fresh:
             return
         lines = {path: split_lines(content) for path, content in self.texts.items()}
+        rows: dict[str, set[int]] = {}
+        for path, index in self.fresh:
+            rows.setdefault(path, set()).add(index)
         syntax: dict[str, list[LineSyntax]] = {
-            path: syntax_of_lines(path, self.texts[path]) for path in {path for path, _ in self.fresh}
+            path: syntax_of_lines(path, self.texts[path], wanted) for path, wanted in rows.items()
         }
         self.session.execute(
             text(

@@ -4,8 +4,10 @@ tree-sitter parses C++ and Python, also files that are broken or half written. O
 """
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 from pathlib import PurePosixPath
 
 import tree_sitter
@@ -67,12 +69,13 @@ def language_of(path: str) -> str | None:
     return _EXTENSIONS.get(PurePosixPath(path).suffix.lower())
 
 
-def syntax_of_lines(path: str, text: str) -> list[LineSyntax]:
+def syntax_of_lines(path: str, text: str, wanted: Collection[int] | None = None) -> list[LineSyntax]:
     r"""Describe every line of a file.
 
     Args:
         path: tells the language by its extension.
         text: the whole file.
+        wanted: indices of the lines that matter; others may be described less exactly. None: all.
 
     Returns:
         One element a line, lines counted by "\n" as in `schema.diff.split_lines`.
@@ -90,7 +93,12 @@ def syntax_of_lines(path: str, text: str) -> list[LineSyntax]:
         stripped = line.lstrip()
         starts.append(len(line) - len(stripped) if stripped else None)
     tree = _parser(language).parse(source)
-    scopes, kinds = _walk(tree, starts, _SEPARATORS[language])
+    # How many wanted lines precede each line: a node with none inside need not be visited.
+    before = None
+    if wanted is not None:
+        marks = set(wanted)
+        before = list(accumulate((index in marks for index in range(count)), initial=0))
+    scopes, kinds = _walk(tree, starts, _SEPARATORS[language], before)
     return [
         LineSyntax(scope=scope, node_kind=kind if start is not None else "")
         for scope, kind, start in zip(scopes, kinds, starts, strict=True)
@@ -103,7 +111,9 @@ def _parser(language: str) -> tree_sitter.Parser:
     return tree_sitter.Parser(tree_sitter.Language(grammar))
 
 
-def _walk(tree: tree_sitter.Tree, starts: list[int | None], separator: str) -> tuple[list[str], list[str]]:
+def _walk(
+    tree: tree_sitter.Tree, starts: list[int | None], separator: str, before: list[int] | None
+) -> tuple[list[str], list[str]]:
     """Visit the nodes once, outermost first; a loop, because broken files nest deeply."""
     count = len(starts)
     scopes = [""] * count
@@ -113,7 +123,7 @@ def _walk(tree: tree_sitter.Tree, starts: list[int | None], separator: str) -> t
     while stack:
         node, scope = stack.pop()
         first, last = node.start_point.row, min(node.end_point.row, count - 1)
-        if first >= count:
+        if first >= count or (before is not None and before[first] == before[last + 1]):
             continue
         starts_line = starts[first] == node.start_point.column
         transparent = node.type in _TRANSPARENT

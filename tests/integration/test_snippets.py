@@ -167,6 +167,20 @@ def test_a_move_across_files_keeps_its_lineage(database: Database, task: int) ->
         assert steps[0].content == steps[1].content
 
 
+def test_a_merged_line_has_several_parents(database: Database, task: int) -> None:
+    with database.transaction() as session:
+        initial(session, task, {"a.cpp": "head();\ncompute_first(alpha);\ncompute_second(beta);\ntail();\n"})
+        repair(session, task, 1, {"a.cpp": "head();\ncompute_first(alpha); compute_second(beta);\ntail();\n"})
+    with database.transaction() as session:
+        answer = why(session, task, "a.cpp", 2)
+        assert len(answer.steps[0].parents) == 2
+        assert {step.content for step in (*answer.steps[1:], *answer.others)} == {
+            "compute_first(alpha);\n",
+            "compute_second(beta);\n",
+        }
+        assert blame(session, task, "a.cpp")[1].revisions == 1
+
+
 def test_a_restored_checkpoint_leads_to_the_lines_it_restores(database: Database, task: int) -> None:
     with database.transaction() as session:
         initial(session, task, {"a.cpp": KERNEL})
@@ -355,7 +369,7 @@ def undone(database: Database) -> Iterator[Session]:
         session.rollback()
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(states=STATES)
 def test_every_revision_comes_back(database: Database, states: list[dict[str, str]]) -> None:
     task = new_task(database)

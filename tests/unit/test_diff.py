@@ -144,6 +144,18 @@ def test_a_small_block_does_not_move() -> None:
     assert brief(operations) == [("inserted", None, 1), ("deleted", 0, None)]
 
 
+def test_merged_and_split_lines_know_all_their_parents() -> None:
+    apart = "head();\ncompute_first(alpha);\ncompute_second(beta);\ntail();\n"
+    joined = "head();\ncompute_first(alpha); compute_second(beta);\ntail();\n"
+    (merged,) = [o for o in changes({"a": apart}, {"a": joined}) if o.merged]
+    assert merged.new == Place(path="a", index=1)
+    parents = {place.index for place in (*merged.merged, *([merged.old] if merged.old else []))}
+    assert parents == {1, 2}
+    (split,) = [o for o in changes({"a": joined}, {"a": apart}) if o.split]
+    assert split.change is Change.INSERTED
+    assert split.split == Place(path="a", index=1)
+
+
 def test_huge_lines_and_rewritten_files_stay_quick() -> None:
     chosen = random.Random(5)
 

@@ -80,6 +80,14 @@ def test_scopes_and_kinds_of_a_model() -> None:
     assert found[9] == "assignment" or found[9] == "expression_statement"
 
 
+@given(st.sets(st.integers(0, 40)))
+def test_wanted_lines_are_described_as_in_the_whole(wanted: set[int]) -> None:
+    for path, text in (("add.cpp", KERNEL), ("model.py", MODEL)):
+        whole = syntax_of_lines(path, text)
+        part = syntax_of_lines(path, text, wanted)
+        assert all(part[index] == whole[index] for index in wanted if index < len(whole))
+
+
 def test_a_broken_file_keeps_what_can_be_known() -> None:
     broken = "class A {\n    void f() {\n        g(1,\n    }\n    void h() {\n        k();\n"
     lines = syntax_of_lines("a.cpp", broken)
