@@ -7,6 +7,7 @@ where the code is already right. A proposal is a trial, compiled and run before 
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,7 +17,7 @@ from typing import Protocol
 from tree_sitter import Node
 
 from kb.context import RewriteContext
-from kb.source import Program, Source
+from kb.source import Program, Source, ancestors, inside
 from schema.errors import EntryError
 from schema.results import Record
 
@@ -42,6 +43,7 @@ class Site(Record):
         note: what was found there, in one sentence.
         variant: alternatives that exclude each other have different names; the engine never mixes them.
         order: plausibility among variants, the smallest first.
+        dtypes: element types the place is compiled for (branches on the type around it); empty means all.
     """
 
     edits: tuple[Edit, ...]
@@ -50,6 +52,7 @@ class Site(Record):
     note: str
     variant: str = ""
     order: int = 0
+    dtypes: tuple[str, ...] = ()
 
 
 class Proposal(Record):
@@ -175,8 +178,40 @@ def site(
 ) -> Site:
     """A site at a node."""
     return Site(
-        edits=tuple(edits), path=source.path, line=source.line(node), note=note, variant=variant, order=order
-    )
+        edits=tuple(edits), path=source.path, line=source.line(node), note=note, variant=variant, order=order,
+        dtypes=compiled_for(source, node),
+    )  # fmt: skip
+
+
+DTYPES = ("float", "half", "bfloat16_t", "int32_t")
+TORCH_DTYPES = {"float32": "float", "float16": "half", "bfloat16": "bfloat16_t", "int32": "int32_t"}
+
+
+def compiled_for(source: Source, node: Node) -> tuple[str, ...]:
+    """The element types a place is compiled for, by the type tests around it; () where there are none."""
+    kept, child = set(DTYPES), node
+    for above in ancestors(node):
+        if above.type == "if_statement":
+            test = above.child_by_field_name("condition")
+            other = above.child_by_field_name("alternative")
+            names = _types_tested(source.text(test)) if test is not None else set()
+            if names:
+                kept = kept - names if other is not None and inside(child, other) else kept & names
+        child = above
+    return () if kept == set(DTYPES) else tuple(sorted(kept))
+
+
+def _types_tested(text: str) -> set[str]:
+    """The types a condition such as `std::is_same<T, half>::value` or `sizeof(T) == 2` holds for."""
+    if "!" in text or "&&" in text:
+        return set()
+    names = {name for name in re.findall(r"is_same(?:_v)?\s*<[^,<>]*,\s*([\w:]+)\s*>", text) if name in DTYPES}
+    match = re.search(r"sizeof\s*\(\s*\w+\s*\)\s*==\s*(?:sizeof\s*\(\s*(\w+)\s*\)|(\d))", text)
+    if match:
+        names |= {"half", "bfloat16_t"} if match.group(2) == "2" or match.group(1) in ("half", "bfloat16_t") else {
+            "float", "int32_t"
+        }
+    return names
 
 
 def apply(files: Mapping[str, str], edits: Iterable[Edit]) -> dict[str, str] | None:
@@ -208,15 +243,25 @@ def trials(
     program = Program(files)
     noticed = {(finding.file, finding.line) for finding in context.findings}
     sites = sorted(rewrite.find(program), key=lambda found: (found.path, found.line) not in noticed)
+    failing = {TORCH_DTYPES.get(name, name) for name in context.failing_dtypes}
+    passing = {TORCH_DTYPES.get(name, name) for name in context.passing_dtypes}
     variants: dict[tuple[int, str], list[Site]] = {}
     for found in sites:
         variants.setdefault((found.order, found.variant), []).append(found)
     groups: list[tuple[Site, ...]] = []
-    for key in sorted(variants):
-        groups.append(tuple(variants[key]))
-    for key in sorted(variants):
-        if 1 < len(variants[key]) <= MOST_SINGLES:
-            groups.extend((single,) for single in variants[key])
+    ordered = [variants[key] for key in sorted(variants)]
+    for members in ordered:
+        # What compiles for passing types only is not to blame; what compiles for a failing type is.
+        blamed = [one for one in members if not one.dtypes or (set(one.dtypes) & failing) - passing]
+        if failing and blamed:
+            groups.append(tuple(blamed))
+        groups.append(tuple(members))
+    for members in ordered:
+        kinds = list(dict.fromkeys(one.dtypes for one in members))
+        if len(kinds) > 1:
+            groups.extend(tuple(one for one in members if one.dtypes == kind) for kind in kinds)
+        if 1 < len(members) <= MOST_SINGLES:
+            groups.extend((single,) for single in members)
     kept: list[tuple[tuple[Site, ...], dict[str, str]]] = []
     for group in groups:
         changed = apply(files, [edit for found in group for edit in found.edits])

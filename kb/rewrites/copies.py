@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from kb.expressions import Expression
+from kb.patterns import namespace
 from kb.rewrite import Rewrite, Site, replace, site
 from kb.source import Call, Program
 from kb.tensors import Tensor, Tensors
@@ -32,12 +33,6 @@ class Copy:
         return self.target.element or self.origin.element
 
 
-def namespace(call: Call) -> str:
-    """The qualification a call is written with, "AscendC::" or ""."""
-    text = call.source.text(call.node)
-    return text[: text.index(call.name)]
-
-
 def counted_copies(program: Program, tensors: Tensors) -> Iterator[Copy]:
     """Yield every DataCopy(dst, src, count) that crosses between global and local memory."""
     for call in program.calls():
@@ -64,11 +59,12 @@ def padded(copy: Copy, count: str) -> str:
     size = f"{count} * sizeof({element})"
     extent = f"{qualified}DataCopyExtParams{{1, static_cast<uint32_t>({size}), 0, 0, 0}}"
     target, origin = copy.call.text(0), copy.call.text(1)
+    indent = copy.call.source.indent(copy.call.node) + "    "
     if not copy.inbound:
-        return f"{qualified}DataCopyPad({target}, {origin}, {extent})"
+        return f"{qualified}DataCopyPad({target}, {origin},\n{indent}{extent})"
     lanes = f"static_cast<uint8_t>(({BLOCK} - {size} % {BLOCK}) % {BLOCK} / sizeof({element}))"
     filling = f"{qualified}DataCopyPadExtParams<{element}>{{true, 0, {lanes}, static_cast<{element}>(0)}}"
-    return f"{qualified}DataCopyPad({target}, {origin}, {extent}, {filling})"
+    return f"{qualified}DataCopyPad({target}, {origin},\n{indent}{extent},\n{indent}{filling})"
 
 
 def whole_blocks(tensors: Tensors, copy: Copy) -> bool:
