@@ -10,8 +10,10 @@ few insertions (research/provenance.md, table D1-D11). `literal` keeps the paper
 
 - At the two ends of a file keys are integers with a head that tells their length, so n appends or prepends
   cost O(log n) characters (D3, D4).
-- Inside a gap the first few insertions bisect, whichever side they fall on; only a long run against one side
-  turns to counting. Bisection is what an alternating writer needs, counting what a one-sided writer needs.
+- Inside a gap insertions bisect, whichever side they fall on; only a long run against one side (five or more
+  keys) turns to counting. An alternating writer needs the one, a one-sided writer the other: with both, 10,000
+  insertions in one place need 6 characters from one side; from both sides one more every six, near the bound
+  of log2(62) bits a character.
 - n keys are asked for at once and laid out by balanced bisection (D3).
 - A bound that goes on past the divergence is used itself as the key when that is shorter (D6, D7).
 
@@ -414,45 +416,61 @@ def _innermost_open(key: str, at: int, alphabet: Alphabet) -> int:
     raise PositionKeyError(f"{key[:60]!r} is no position key: a tree node is not opened")
 
 
+@cache
+def _inner_digits(distance: int, rounds: int) -> int:
+    """Digits that follow a head `distance` characters past the last bisection; more each time round."""
+    if distance == 0:
+        return 0
+    if distance <= 7:
+        return rounds
+    return rounds + 1 if distance <= 12 else rounds + distance - 11
+
+
 def _inner_after(tail: str, alphabet: Alphabet) -> str:
     """A key after `tail` below the next character of the level above.
 
-    Four bisections towards the top (V k s w), then one digit behind the next head, then two, then the last
-    character and the same again with more digits each time round. An alternating writer stays with the
-    bisections; a one-sided writer counts and needs O(log n) characters.
+    Bisections towards the top first (V k s w y z). Behind the last character, where only a one-sided writer
+    comes, two more (zV zk), then heads with digits, then the last character once more and longer digits.
     """
     linear, rank = alphabet.linear, alphabet.rank
-    last = len(linear) - 1
-    start = 0
-    while start < len(tail) and tail[start] == linear[last]:
-        start += 1
-    prefix, rounds = tail[:start], start
-    if start == len(tail) or tail[start] == alphabet.opening:
+    size = len(linear)
+    rounds = 0
+    while rounds < len(tail) and tail[rounds] == linear[-1]:
+        rounds += 1
+    prefix = tail[:rounds]
+    if rounds == len(tail) or tail[rounds] == alphabet.opening:
+        # Linear characters all follow a leading node (D5): the middle is after it and shorter.
         return prefix + alphabet.middle
-    head = rank[tail[start]]
-    if head < last - 3:
-        return prefix + linear[(head + last + 1) // 2]
-    need = {last - 3: 0, last - 2: 1 + rounds, last - 1: 2 + rounds}[head]
-    digits = _linear_run(tail, start + 1, need, alphabet)
+    head = rank[tail[rounds]]
+    if not rounds:
+        return linear[(head + size) // 2]
+    quarter = (size // 2 + size) // 2
+    if head < quarter:
+        return prefix + linear[min((head + size) // 2, quarter)]
+    need = _inner_digits(head - quarter, rounds)
+    digits = _linear_run(tail, rounds + 1, need, alphabet)
     following = digits.ljust(need, linear[0]) if len(digits) < need else _increment(digits, alphabet)
     if following is not None:
         return prefix + linear[head] + following
-    if head == last - 1:
-        return prefix + linear[last] + alphabet.middle
-    return prefix + linear[head + 1] + linear[0] * (head - last + 4 + rounds)
+    if head + 2 == size:
+        return prefix + linear[-1] + alphabet.middle
+    return prefix + linear[head + 1] + linear[0] * _inner_digits(head + 1 - quarter, rounds)
 
 
 def _inner_before(tail: str, rounds: int, alphabet: Alphabet) -> str:
     """A key before `tail`, whose first character is linear and not the lowest; the mirror of `_inner_after`.
 
-    `rounds` is the number of tree nodes around: each is one more time round, and grants one more digit.
+    `rounds` is the number of tree nodes around, which only a one-sided writer opens.
     """
     linear, rank = alphabet.linear, alphabet.rank
     head = rank[tail[0]]
-    if head > 3:
-        # 3 is the last bisection; lower heads count.
-        return linear[max(head // 2, 3)]
-    need = {3: 0, 2: 1 + rounds, 1: 2 + rounds}[head]
+    if not rounds:
+        # Nothing but a node fits before a bare lowest character, so it comes last of all (D6).
+        return linear[head // 2] if head > 1 else linear[0] + alphabet.middle
+    quarter = len(linear) // 4
+    if head > quarter:
+        return linear[max(head // 2, quarter)]
+    need = _inner_digits(quarter - head, rounds)
     digits = _linear_run(tail, 1, need, alphabet)
     if len(digits) == need and len(tail) > 1 + need:
         return tail[: 1 + need]
@@ -461,7 +479,7 @@ def _inner_before(tail: str, rounds: int, alphabet: Alphabet) -> str:
         return tail[0] + preceding
     if head == 1:
         return linear[0]
-    return linear[head - 1] + linear[-1] * (4 - head + rounds)
+    return linear[head - 1] + linear[-1] * _inner_digits(quarter - head + 1, rounds)
 
 
 # --- The paper's algorithm, for comparison ----------------------------------------------------------------
