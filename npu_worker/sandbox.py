@@ -389,16 +389,24 @@ class _Kept:
 
 
 def _ulimits(limits: SandboxLimits) -> str:
-    # dash and bash know these letters; -f counts blocks of 512 bytes in dash and POSIX, of 1024 in bash.
-    words = [
-        "ulimit -c 0",
-        f"ulimit -n {limits.open_files}",
-        f"ulimit -v {limits.address_bytes // 1024}",
-        f"ulimit -f {limits.file_bytes // 512}",
+    """Shell text that lowers limits, and ends with status 126 where one could not be lowered.
+
+    A limit that is lower already can't be raised again, and need not be.
+    """
+    wanted = [
+        ("c", 0),
+        ("n", limits.open_files),
+        ("v", limits.address_bytes // 1024),
+        # Blocks of 512 bytes in dash and POSIX; bash counts 1024, so there the limit is twice as high.
+        ("f", limits.file_bytes // 512),
     ]
     if limits.cpu_seconds is not None:
-        words.append(f"ulimit -t {limits.cpu_seconds}")
-    return "; ".join(words) + "; "
+        wanted.append(("t", limits.cpu_seconds))
+    set_all = [
+        f'ulimit -{letter} {value} 2>/dev/null || [ "$(ulimit -{letter})" -le {value} ] 2>/dev/null || exit 126; '
+        for letter, value in wanted
+    ]
+    return "".join(set_all)
 
 
 def _bwrap_arguments(
