@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -82,16 +83,15 @@ def case_facts(case: Case, *, index: int) -> CaseFacts:
     row_bytes = row * (DTYPE_BYTES[main.dtype] if main else 1)
     features[ROW_ALIGNED] = _yes(row_bytes % BLOCK_BYTES == 0)
     if main:
-        features["the tensor is a multiple of 32 bytes"] = _yes(main.bytes % BLOCK_BYTES == 0)
-    if len(floating) > 1:
-        shapes = [tensor.shape for tensor in floating]
-        features["inputs broadcast"] = _yes(len(set(shapes)) > 1 and broadcast_shape(shapes) is not None)
-        features["dtypes are mixed"] = _yes(len({tensor.dtype for tensor in floating}) > 1)
+        features["the first tensor is a multiple of 32 bytes"] = _yes(main.bytes % BLOCK_BYTES == 0)
+    shapes = [tensor.shape for tensor in floating]
+    features["inputs are broadcast"] = _yes(len(set(shapes)) > 1 and broadcast_shape(shapes) is not None)
+    features["dtypes are mixed"] = _yes(len({tensor.dtype for tensor in floating}) > 1)
     for entry in case.inputs:
         if isinstance(entry, AbsentInput):
-            features[f"{entry.name} given"] = "no"
+            features[f"{entry.name} is given"] = "no"
         elif isinstance(entry, TensorInput):
-            features[f"{entry.name} given"] = "yes"
+            features[f"{entry.name} is given"] = "yes"
     for attribute in case.attributes:
         features[attribute.name] = repr(attribute.value)
         if attribute.name in AXIS_NAMES and isinstance(attribute.value, int) and shape:
@@ -117,6 +117,8 @@ def differences(failed: Sequence[CaseFacts], passed: Sequence[CaseFacts]) -> tup
         return ()
     found = [statement for name in _names(failed, passed) if (statement := _by_value(name, failed, passed))]
     found += [statement for name in failed[0].sizes if (statement := _by_size(name, failed, passed))]
+    if not any(statement.exact for statement in found):
+        found += _by_two_values(failed, passed)
     # Stable: features come in the order in which case_facts names them, plain ones first.
     found.sort(key=lambda entry: (not entry.exact, -min(entry.failed_with, entry.passed_without), entry.passed_with))
     return tuple(found[:MOST_STATEMENTS])
@@ -153,16 +155,51 @@ def _by_value(name: str, failed: Sequence[CaseFacts], passed: Sequence[CaseFacts
     bad = {case.features.get(name, "absent") for case in failed}
     good = [case.features.get(name, "absent") for case in passed]
     with_it = sum(value in bad for value in good)
-    # A feature that is new in every case (a shape, say) tells failing from passing ones by its nature.
-    if len(bad) > MOST_VALUES or (len(bad) > 1 and len(bad) >= len(failed)):
-        return None
     if with_it == len(passed) or len(failed) / (len(failed) + with_it) < LEAST_PRECISION:
         return None
-    if with_it and len(failed) < 2:
+    if with_it and (len(failed) < 2 or len(bad) > 1):
+        # A list of values that some passing cases have as well says next to nothing.
         return None
-    values = " or ".join(sorted(bad))
-    statement = {"yes": name, "no": f"not: {name}"}.get(values, f"{name} = {values}")
+    # A feature that is new in every case (a shape, say) tells failing from passing ones by its nature.
+    if len(bad) <= MOST_VALUES and (len(bad) == 1 or len(bad) < len(failed)):
+        statement = _statement(name, " or ".join(sorted(bad)))
+    elif with_it == 0 and len(set(good)) <= MOST_VALUES and len(set(good)) < max(len(good), 2):
+        statement = f"{name} is not {' or '.join(sorted(set(good)))}"
+    else:
+        return None
     return _difference(name, statement, len(failed), with_it, len(passed) - with_it)
+
+
+def _by_two_values(failed: Sequence[CaseFacts], passed: Sequence[CaseFacts]) -> list[Difference]:
+    """Pairs of values that all failing cases share and no passing case has together ("axis = 0 and keepdim = True")."""
+    shared = {
+        name: value
+        for name, value in failed[0].features.items()
+        if all(case.features.get(name) == value for case in failed)
+        and any(case.features.get(name) != value for case in passed)
+    }
+    if len(failed) < 2:
+        return []
+    pairs = []
+    for first, second in combinations(shared, 2):
+        with_both = [
+            case
+            for case in passed
+            if case.features.get(first) == shared[first] and case.features.get(second) == shared[second]
+        ]
+        if not with_both:
+            statement = f"{_statement(first, shared[first])} and {_statement(second, shared[second])}"
+            pairs.append(_difference(f"{first} × {second}", statement, len(failed), 0, len(passed)))
+    return pairs
+
+
+def _statement(name: str, value: str) -> str:
+    return {"yes": name, "no": _negated(name)}.get(value, f"{name} = {value}")
+
+
+def _negated(name: str) -> str:
+    """The feature's name, denied: every yes/no feature has "is" or "are" in it."""
+    return name.replace(" is ", " is not ", 1).replace(" are ", " are not ", 1)
 
 
 def _by_size(name: str, failed: Sequence[CaseFacts], passed: Sequence[CaseFacts]) -> Difference | None:
@@ -170,18 +207,18 @@ def _by_size(name: str, failed: Sequence[CaseFacts], passed: Sequence[CaseFacts]
     if len(failed) < 2 or len(passed) < 2:
         return None
     if min(bad) > max(good):
-        return _difference(name, f"{name} of {min(bad)} or more", len(bad), 0, len(good))
+        return _difference(name, f"{name} >= {min(bad)}", len(bad), 0, len(good))
     if max(bad) < min(good):
-        return _difference(name, f"{name} of {max(bad)} or less", len(bad), 0, len(good))
+        return _difference(name, f"{name} <= {max(bad)}", len(bad), 0, len(good))
     return None
 
 
 def _difference(feature: str, statement: str, failed: int, passed_with: int, passed_without: int) -> Difference:
-    text = f"every failing case has {statement} ({failed} cases)"
+    text = f"in every failing case {statement} ({failed} cases)"
     if passed_with:
-        text += f"; {passed_with} with it pass, and so do all {passed_without} without it"
+        text += f"; so it is in {passed_with} passing cases, but not in {passed_without} others"
     else:
-        text += f"; all {passed_without} without it pass"
+        text += f", and in none of the {passed_without} passing ones"
     return Difference(
         feature=feature,
         text=text,

@@ -91,12 +91,12 @@ def analyse(observations: Sequence[Observation]) -> Forensics | None:
 
 
 def _votes(failed: Sequence[Observation]) -> dict[str, float]:
-    """One vote a failing case, shared by its failing outputs; outputs of a few elements have half a voice."""
+    """One vote a failing case, shared by its failing outputs; few elements or a weak sign have half a voice."""
     votes: defaultdict[str, float] = defaultdict(float)
     for entry in failed:
         for output in entry.outputs:
             weight = 1 / len(entry.outputs)
-            if output.total < FEW_ELEMENTS:
+            if output.total < FEW_ELEMENTS or (output.signs and not output.signs[0].leading):
                 weight /= 2
             # An output of the wrong shape, dtype or number is wrong as a whole.
             votes[output.signs[0].hint if output.signs else "all_wrong"] += weight

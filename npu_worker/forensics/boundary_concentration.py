@@ -13,6 +13,7 @@ LEAST_SHARE = 0.6
 LEAST_RATE = 0.2
 MOST_ZONE = 0.34
 LEAST_LIFT = 3.0
+LEAST_SURPRISE = 6.0
 MOST_CORES = 64
 BLOCK_BYTES = 32
 
@@ -154,4 +155,6 @@ def _fits(sample: OutputSample, share: float, fraction: float) -> bool:
         return False
     rate = share * sample.rate / fraction
     outside = (1 - share) * sample.rate / (1 - fraction)
-    return rate > LEAST_RATE and rate > LEAST_LIFT * outside
+    # Many zones are tried: one of them holds more than its part of a few mismatches by chance.
+    surprise = (share - fraction) / math.sqrt(fraction * (1 - fraction) / sample.places.size)
+    return rate > LEAST_RATE and rate > LEAST_LIFT * outside and surprise > LEAST_SURPRISE

@@ -12,6 +12,7 @@ LEAST_MAXIMUM = 0.5
 MOST_MINIMUM = 0.1
 LEAST_SLICE = 8
 LEAST_DISPERSION = 4.0
+MOST_BETWEEN = 0.1
 
 
 def detect(sample: OutputSample) -> Sign | None:
@@ -23,7 +24,7 @@ def detect(sample: OutputSample) -> Sign | None:
         rates = slice_rates(sample, dimension)
         contrast = float(rates.max() - rates.min())
         fits = rates.max() > LEAST_MAXIMUM and rates.min() < MOST_MINIMUM
-        fits = fits and _dispersion(rates, sample.total // size) > LEAST_DISPERSION
+        fits = fits and _dispersion(rates, sample.total // size) > LEAST_DISPERSION and _two_kinds(rates)
         if fits and (best is None or contrast > best[0]):
             best = (contrast, dimension, rates)
     if best is None:
@@ -55,6 +56,12 @@ def slice_rates(sample: OutputSample, dimension: int) -> Floats:
     size = sample.shape[dimension]
     rates: Floats = sample.mask.reshape(outer, size, -1).mean(axis=(0, 2))
     return rates
+
+
+def _two_kinds(rates: Floats) -> bool:
+    """Slices are either wrong or right: rates spread in between come from values (a weight, say), not from places."""
+    between = (rates > 0.25 * rates.max()) & (rates < 0.75 * rates.max())
+    return bool(between.mean() <= MOST_BETWEEN)
 
 
 def _dispersion(rates: Floats, slice_elements: int) -> float:

@@ -9,7 +9,7 @@ from npu_worker.forensics.sign import Sign, rounded
 
 MOST_RATIO = 3.0
 LEAST_RATIO = 0.3
-LEAST_ELEMENTS = 8
+LEAST_ELEMENTS = 16
 BINS = 8
 LEAST_GROWTH = 3.0
 LEAST_ORDER = 0.9

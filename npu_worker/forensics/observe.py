@@ -9,6 +9,7 @@ import numpy as np
 from npu_worker.compare import Comparison, OutputComparison
 from npu_worker.forensics import (
     all_wrong,
+    begins,
     boundary_concentration,
     dimension_concentration,
     magnitude_correlated,
@@ -35,6 +36,9 @@ DETECTORS = (
 )
 """In the order in which classes lead where several fit one output."""
 
+LOOKS = (never_written.look, begins.look)
+"""What stands beside a class and is none."""
+
 FEW_ELEMENTS = 8
 """Below this an output shows no pattern: one wrong element of one is "all wrong" whatever the cause."""
 
@@ -47,7 +51,7 @@ class OutputSigns:
         signs: the classes that fit, the leading one first; empty for a structural failure.
         total: number of elements.
         median_relative: median relative error of the wrong elements; None where none is finite.
-        extra_text, extra: what is no class of its own: never written, all zeros.
+        extra_text, extra: what is no class of its own: never written, all zeros, where errors begin.
         factor: a constant factor that reads as a quotient of sizes.
         structural: the note of a shape, dtype or structure that differs; empty otherwise.
     """
@@ -102,15 +106,15 @@ def _observe_output(output: OutputComparison, facts: CaseFacts, poison_words: Se
     sample = sample_output(output.expected, output.actual, mask, name=output.name, poison_words=poison_words)
     structural = output.deviation.note if " differs:" in output.deviation.note else ""
     signs = find_signs(sample)
-    extra = never_written.look(sample)
+    extras = [extra for look in LOOKS if (extra := look(sample))]
     median = sample.median_relative
     return OutputSigns(
         name=output.name,
         signs=signs,
         total=sample.total,
         median_relative=None if median is None else rounded(median),
-        extra_text=extra[0] if extra else "",
-        extra=extra[1] if extra else {},
+        extra_text="; ".join(text for text, _ in extras),
+        extra={name: value for _, numbers in extras for name, value in numbers.items()},
         factor=_factor(sample, facts),
         structural=structural,
     )

@@ -6,6 +6,7 @@ from npu_worker.forensics.sample import Floats, OutputSample
 from npu_worker.forensics.sign import Sign, percent, rounded
 
 LEAST_RATE = 0.5
+LEADING_RATE = 0.9
 MOST_SPREAD = 0.1
 MOST_RATIO_SPREAD = 0.02
 LEAST_ELEMENTS = 4
@@ -16,17 +17,20 @@ def detect(sample: OutputSample) -> Sign | None:
     finite = sample.finite
     if sample.rate < LEAST_RATE or finite.sum() < LEAST_ELEMENTS or finite.mean() < 0.9:
         return None
+    # Where a good part is right, the place of the wrong part says more than its amount.
+    leading = sample.rate >= LEADING_RATE
     expected, actual = sample.expected[finite], sample.actual[finite]
     ratio = constant_ratio(expected, actual)
     if ratio is not None:
         text = f"the wrong elements are the reference times {ratio:.6g}, within {percent(MOST_RATIO_SPREAD)}"
-        return Sign(hint="uniform_offset", text=text, evidence={"ratio": rounded(ratio)})
+        return Sign(hint="uniform_offset", text=text, evidence={"ratio": rounded(ratio)}, leading=leading)
     difference = actual - expected
     mean, spread = float(difference.mean()), float(difference.std())
     # A constant output is no shifted one: where the output does not follow the reference, the offset is an accident.
     if spread < MOST_SPREAD * abs(mean) and (np.ptp(expected) == 0 or np.ptp(actual) > 0):
+        evidence = {"offset": rounded(mean), "offset_std": rounded(spread)}
         text = f"the wrong elements are all off by about {mean:.6g} (standard deviation {spread:.3g})"
-        return Sign(hint="uniform_offset", text=text, evidence={"offset": rounded(mean), "offset_std": rounded(spread)})
+        return Sign(hint="uniform_offset", text=text, evidence=evidence, leading=leading)
     return None
 
 

@@ -374,6 +374,35 @@ def test_only_large_cases_fail():
     assert any(entry["feature"] == "elements" for entry in found.evidence["across"])
 
 
+def test_two_facts_together_are_named():
+    observations = []
+    for index, (dim, keep) in enumerate((d, k) for d in (0, 1) for k in (True, False) for _ in range(2)):
+        x = randn(20, 30, seed=index)
+        bad = dim == 0 and keep
+        case = case_of((20, 30), order=dim, keepdim=keep)
+        observations.append(seen(x, x * 2 if bad else x, case, index=index))
+    first = analyse(observations).evidence["across"][0]
+    assert first["feature"] == "order × keepdim"
+    assert (first["failed_with"], first["passed_with"]) == (2, 0)
+
+
+def test_the_value_that_passes_is_named_where_many_fail():
+    observations = []
+    for index, alpha in enumerate((1.0, 0.5, 2.0, 3.0, 1.0, -1.0, 0.25)):
+        x = randn(40, seed=index)
+        observations.append(seen(x * alpha, x, case_of((40,), alpha=alpha), index=index))
+    first = analyse(observations).evidence["across"][0]
+    assert "alpha is not 1.0" in first["text"]
+
+
+def test_where_errors_begin_is_told():
+    x = randn(6, 700)
+    parts = [part.cumsum(1) for part in x.split(256, 1)]
+    found = hint(x.cumsum(1), torch.cat(parts, 1))
+    assert found.evidence["right_before"] == {"dimension": 1, "index": 256, "size": 700}
+    assert "first 256 indices are right" in found.summary
+
+
 def test_no_case_passes_means_no_difference():
     x = randn(30)
     assert analyse([seen(x, x + 1, index=index) for index in range(3)]).evidence["across"] == []
@@ -419,7 +448,7 @@ def test_law_any_failing_output_has_a_class_and_it_is_the_same_twice(shape, dtyp
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.integers(2, 30), st.integers(20, 300), st.integers(1, 9))
+@given(st.integers(8, 40), st.integers(20, 300), st.integers(1, 9))
 def test_law_a_wrong_block_of_columns_is_never_called_scattered(rows, columns, width):
     expected = randn(rows, columns)
     actual = expected.clone()
