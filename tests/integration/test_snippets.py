@@ -277,7 +277,7 @@ def test_long_failures_are_capped_and_kept_whole_in_a_blob(database: Database, t
         assert len(failure.output) == 1_000
         assert failure.blob is not None
         whole = get_blob(session, failure.blob).decode()
-        assert whole == "error: " + "y" * 5_000 + " [redacted]\ufffd" or whole.endswith("[redacted]")
+        assert whole == "error: " + "y" * 5_000 + " [redacted]"
 
 
 @pytest.mark.parametrize(
