@@ -19,8 +19,8 @@ from schema.input_rules import Distribution, InputRule, evaluate_bound
 if TYPE_CHECKING:
     import torch
 
-CHUNK = 1 << 22
-"""Elements drawn at a time where values are converted afterwards: bounds the temporary to 16 MB in float32.
+CHUNK = 1 << 14
+"""Elements drawn at a time: bounds temporaries, and keeps torch from taking threads that busy cores can't give.
 
 Part of the values' definition: a generator's stream depends on how many values each call draws."""
 
@@ -111,8 +111,11 @@ def _make_tensor(
         case Distribution.UNIFORM:
             return _uniform(entry, dtype, generator, float(bound(rule.low)), float(bound(rule.high)), where)
         case Distribution.BERNOULLI:
-            ones = torch.rand(entry.elements, generator=generator) < rule.p
-            return ones.to(dtype).reshape(entry.shape)
+            flat = torch.empty(entry.elements, dtype=dtype)
+            for start in range(0, entry.elements, CHUNK):
+                part = torch.rand(min(CHUNK, entry.elements - start), generator=generator)
+                flat[start : start + CHUNK] = part < rule.p
+            return flat.reshape(entry.shape)
         case Distribution.INTEGERS | Distribution.SORTED_INTEGERS:
             low, high = _whole(bound(rule.low), where), _whole(bound(rule.high), where)
             ascending = rule.distribution is Distribution.SORTED_INTEGERS
@@ -157,12 +160,10 @@ def _normal(
     import torch
 
     _need_float(entry, dtype, "normal", where)
-    if dtype in (torch.float32, torch.float64):
-        flat = torch.randn(entry.elements, dtype=dtype, generator=generator)
-        return _shift(flat, std, mean).reshape(entry.shape)
     flat = torch.empty(entry.elements, dtype=dtype)
+    wide = torch.float64 if dtype is torch.float64 else torch.float32
     for start in range(0, entry.elements, CHUNK):
-        part = torch.randn(min(CHUNK, entry.elements - start), generator=generator)
+        part = torch.randn(min(CHUNK, entry.elements - start), dtype=wide, generator=generator)
         flat[start : start + CHUNK] = _shift(part, std, mean)
     return flat.reshape(entry.shape)
 

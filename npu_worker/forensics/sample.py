@@ -20,11 +20,11 @@ Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-MOST_SAMPLED = 50_000
+MOST_SAMPLED = 32_000
 POISON_WORDS: tuple[int, ...] = (0x7FC17FC1,)
 """Fills of memory that nobody has written, as 32-bit little-endian words: the simulator's default."""
 
-_CHUNK = 1 << 20
+_CHUNK = 1 << 14
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -1,6 +1,8 @@
 """Comparison: rules at their edges, NaN and Inf, structure, laws."""
 
 import math
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -265,3 +267,25 @@ def test_more_than_one_chunk_finds_the_last_element():
     output = compare_case(expected, actual, profile=MERE_MARE).outputs[0]
     assert output.deviation.first_index == (2 * CHUNK + 2,)
     assert output.mask().nonzero().tolist() == [[2 * CHUNK + 2]]
+
+
+MEMORY = """
+import resource, torch
+from npu_worker.compare import compare_case
+from npu_worker.tolerance import profile_named
+
+profile = profile_named("mere_mare")
+compare_case(torch.ones(9), torch.zeros(9), profile=profile)
+expected = torch.ones(24_000_000)
+actual = expected.clone()
+actual[::3] = 7
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+assert not compare_case(expected, actual, profile=profile).passed
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def test_temporaries_stay_small_beside_large_outputs():
+    done = subprocess.run([sys.executable, "-c", MEMORY], capture_output=True, text=True, check=True)
+    # In kilobytes; a float64 copy of one side alone would be 192 MB.
+    assert int(done.stdout) < 64 * 1024

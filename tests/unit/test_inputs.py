@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from npu_worker.inputs import input_seed, make_inputs
+from npu_worker.inputs import CHUNK, input_seed, make_inputs
 from schema.cases import DTYPE_BYTES, AbsentInput, AttributeInput, Case, TensorInput
 from schema.errors import CaseFileError, WorkspaceError
 from schema.input_rules import InputRule, parse_input_rules
@@ -66,8 +66,10 @@ def test_drawing_leaves_the_global_generator_alone():
 
 
 def test_half_precision_is_the_rounded_float32_draw():
-    wide, half = (draw([tensor("x", dtype, (1000,))])["x"] for dtype in ("float32", "bfloat16"))
-    assert torch.equal(wide.bfloat16(), half)
+    for size in (7, 1000, 3 * CHUNK + 5):
+        wide, half = (draw([tensor("x", dtype, (size,))])["x"] for dtype in ("float32", "bfloat16"))
+        assert torch.equal(wide.bfloat16(), half)
+        assert len(set(wide.tolist())) > 0.9 * size
 
 
 def test_rules_are_followed():
