@@ -97,9 +97,7 @@ def complete(
             timeout=TIMEOUT,
             num_retries=0,
         )
-    except module.exceptions.APIError as error:
-        raise _failed(model, error) from error
-    except (*passing, module.exceptions.BadRequestError, module.exceptions.AuthenticationError) as error:
+    except module.exceptions.openai.OpenAIError as error:  # the root of all errors that LiteLLM raises
         raise _failed(model, error) from error
     return _reply(answer, time.monotonic() - started)
 
