@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from coordinator.integrity import values
 from coordinator.integrity.calls import CallMeanings
-from coordinator.integrity.interpreter import Interpreter, Returned, TooComplex
+from coordinator.integrity.interpreter import Interpreter, Returned, TooComplex, parts_of
 from coordinator.integrity.parameters import tensor_parameters
 from coordinator.integrity.report import Findings
 from coordinator.integrity.values import SCALAR, BoundFunction, Class, Instance, Scope, Value, join, named
@@ -26,10 +26,12 @@ class ExtensionNames:
     Attributes:
         modules: names in PYBIND11_MODULE, macros left out.
         operators: "namespace.operator" of TORCH_LIBRARY registrations.
+        returning: Python names of functions whose C++ function returns tensors.
     """
 
     modules: frozenset[str] = frozenset()
     operators: frozenset[str] = frozenset()
+    returning: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,6 +87,7 @@ class _Scan:
         self.interpreter.calls = CallMeanings(
             interpreter=self.interpreter,
             library_operators=self.extension.operators,
+            returning=self.extension.returning,
             reference_transposes=reference_transposes(self.reference),
         )
 
@@ -203,13 +206,13 @@ class _Scan:
         if not returns:
             self._discarded(bound.function.scope.file, bound.function.node.lineno, "forward returns nothing")
         for one in returns:
-            parts = list(one.value.items) if one.value.items is not None else [one.value.element()]
+            parts = parts_of(one.value)
             tensors = [part for part in parts if part.holds_tensor]
-            good = [part for part in tensors if interpreter.from_extension(part)]
+            good = [part for part, came in zip(parts, one.good, strict=True) if part.holds_tensor and came]
             fresh = all(values.FRESH in part.marks for part in tensors)
             if one.guarded_empty and fresh:
                 continue
-            if not good:
+            if not good and not any(one.touched):
                 self._discarded(one.file, one.line, "what is returned does not come from the extension")
             elif len(good) < len(tensors) or any(values.MIXED in part.marks for part in tensors):
                 self.findings.add(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from coordinator.integrity import python_facts as facts
 from coordinator.integrity import values
-from coordinator.integrity.interpreter import Interpreter
+from coordinator.integrity.interpreter import TOUCHED, Interpreter
 from coordinator.integrity.values import SCALAR, BoundMethod, Class, Instance, Value, join, named
 
 _MUTATORS = frozenset("append add insert extend appendleft update setdefault __setitem__ extendleft".split())
@@ -19,10 +19,13 @@ class CallMeanings:
 
     Attributes:
         library_operators: names registered by TORCH_LIBRARY in the kernel sources ("npu.add_custom").
+        returning: extension functions that return tensors, so that an input given to them is no output.
+        reference_transposes: the reference's own forward transposes.
     """
 
     interpreter: Interpreter
     library_operators: frozenset[str]
+    returning: frozenset[str]
     reference_transposes: bool
 
     def call(self, callee: Value, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
@@ -128,15 +131,15 @@ class CallMeanings:
             for value in everything:
                 for part in (value, *(value.items or ())):
                     if part.holds_tensor:
-                        self._materialised(part, node)
-                        interpreter.written |= part.sites
+                        inputs = frozenset(site for site in part.sites if site.startswith("parameter "))
+                        if function in self.returning:
+                            interpreter.flow.update({(TOUCHED, site): SCALAR for site in inputs})
+                            interpreter.wrote(part.sites - inputs)
+                        else:
+                            interpreter.wrote(part.sites)
                     if {values.PERSISTED, values.INPUT} <= part.marks and values.PARAMETER not in part.marks:
                         interpreter.flag("result-cache", node, "an input kept from an earlier call goes to the extension", "suspect")
         return Value(tensor=True, marks=frozenset((values.EXTENSION,)))
-
-    def _materialised(self, value: Value, node: ast.AST) -> None:
-        # An expanded view handed to the extension as it is costs nothing; data_ptr ignores it, or strides serve.
-        del value, node
 
     def _torch(self, name: str, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
         interpreter = self.interpreter

@@ -32,6 +32,8 @@ from coordinator.integrity.values import (
 
 MAX_DEPTH = 24
 MAX_STEPS = 120_000
+WRITTEN = 0  # keys of Interpreter.flow that no id of an object can take
+TOUCHED = 1
 
 
 class TooComplex(Exception):
@@ -54,6 +56,13 @@ class Returned:
     file: str
     line: int
     guarded_empty: bool
+    good: tuple[bool, ...]  # for each part, whether it came from the extension on this way
+    touched: tuple[bool, ...]  # for each part, whether the extension was given it on this way
+
+
+def parts_of(value: Value) -> list[Value]:
+    """The single outputs in a returned value, as far as they are known."""
+    return list(value.items) if value.items is not None else [value.element()]
 
 
 @dataclass(eq=False)
@@ -62,7 +71,8 @@ class Interpreter:
 
     Attributes:
         phase: "load" (module body), "init" (ModelNew.__init__), "forward" or "unreached".
-        written: sites that were given to the extension, which may have written them.
+        flow: what holds on every way to the current statement: attributes by (id of the instance, name), and
+            under keys (WRITTEN, site) and (TOUCHED, site) what the extension was given, to write or to read.
     """
 
     findings: Findings
@@ -70,7 +80,7 @@ class Interpreter:
     phase: str = "load"
     calls: Calls = field(init=False)
     extension_calls: list[tuple[str, str, int]] = field(default_factory=list)
-    written: set[str] = field(default_factory=set)
+    ended: bool = False
     visited: set[int] = field(default_factory=set)
     functions: list[Function] = field(default_factory=list)
     flow: dict[tuple[int, str], Value] = field(default_factory=dict)
@@ -107,6 +117,8 @@ class Interpreter:
             if self._steps > MAX_STEPS:
                 raise TooComplex
             self._statement(statement)
+            if self.ended:
+                return
 
     def _statement(self, node: ast.stmt) -> None:
         match node:
@@ -116,6 +128,9 @@ class Interpreter:
                 self.scope.names[node.name] = self._define_class(node)
             case ast.Return():
                 self._return(self.evaluate(node.value) if node.value else SCALAR, node)
+                self.ended = True
+            case ast.Break() | ast.Continue():
+                self.ended = True
             case ast.Assign():
                 value = self.evaluate(node.value)
                 for target in node.targets:
@@ -158,6 +173,7 @@ class Interpreter:
             case ast.Raise():
                 if node.exc is not None:
                     self.evaluate(node.exc)
+                self.ended = True
             case ast.Assert():
                 self._test(node.test)
             case ast.Expr():
@@ -193,19 +209,29 @@ class Interpreter:
     def _snapshot(self) -> tuple[dict[str, Value], dict[tuple[int, str], Value]]:
         return dict(self.scope.names), dict(self.flow)
 
-    def _branches(self, branches: Sequence[Callable[[], object]], *, mixes: bool = True) -> None:
+    def _branches(
+        self, branches: Sequence[Callable[[], object]], *, mixes: bool = True, loops: bool = False
+    ) -> None:
         start = self._snapshot()
         ends = []
         for branch in branches:
             self.scope.names, self.flow = dict(start[0]), dict(start[1])
+            self.ended = False
             branch()
-            ends.append(self._snapshot())
+            if not self.ended or loops:
+                ends.append(self._snapshot())
+        self.ended = not ends
+        if not ends:
+            return
         names: dict[str, Value] = {}
         for name in {name for end, _ in ends for name in end}:
             names[name] = self.merge([end[name] for end, _ in ends if name in end], mixes=mixes)
         self.scope.names = names
         shared = set(ends[0][1]).intersection(*(end for _, end in ends[1:]))
-        self.flow = {key: self.merge([end[key] for _, end in ends], mixes=mixes) for key in shared}
+        kept = {key: self.merge([end[key] for _, end in ends], mixes=mixes) for key in shared}
+        if loops:  # a loop over rows that calls the extension is taken to run at least once
+            kept |= {key: SCALAR for _, end in ends for key in end if key[0] in (WRITTEN, TOUCHED)}
+        self.flow = kept
 
     def merge(self, parts: Sequence[Value], *, mixes: bool = True) -> Value:
         """Join the values of branches; notes where only some of the tensors come from the extension."""
@@ -217,16 +243,22 @@ class Interpreter:
 
     def from_extension(self, value: Value) -> bool:
         """Whether the value came out of the extension, or the extension was given its memory."""
-        return values.EXTENSION in value.marks or bool(value.sites & self.written)
+        return values.EXTENSION in value.marks or any((WRITTEN, site) in self.flow for site in value.sites)
+
+    def wrote(self, sites: frozenset[str]) -> None:
+        """The extension was given these sites to write."""
+        for site in sites:
+            self.flow[(WRITTEN, site)] = SCALAR
 
     def _loop(self, body: Sequence[ast.stmt], step: Callable[[], object]) -> None:
         for _ in range(2):
-            self._branches([lambda: (step(), self.run(body)), lambda: None], mixes=False)
+            self._branches([lambda: (step(), self.run(body)), lambda: None], mixes=False, loops=True)
 
     def _try(self, node: ast.Try | ast.TryStar) -> None:
         before = len(self.extension_calls)
         start = self._snapshot()
         self.run(node.body)
+        ended, self.ended = self.ended, False
         called = len(self.extension_calls) > before and self.phase == "forward"
         done = self._snapshot()
 
@@ -244,10 +276,14 @@ class Interpreter:
                 self.flag(
                     "fallback-around-extension", part, "an exception of the extension call is caught and not raised again"
                 )
-        branches: list[Callable[[], object]] = [lambda: self.run(node.orelse)]
+        branches: list[Callable[[], object]] = [] if ended else [lambda: self.run(node.orelse)]
         branches += [handler(part) for part in node.handlers]
-        self._branches(branches)
+        if branches:
+            self._branches(branches)
+        ended = self.ended or not branches
+        self.ended = False
         self.run(node.finalbody)
+        self.ended = self.ended or ended
         if called and any(isinstance(part, ast.Return) for one in node.finalbody for part in ast.walk(one)):
             self.flag("fallback-around-extension", node, "finally returns, which swallows the extension's exception")
 
@@ -266,7 +302,9 @@ class Interpreter:
 
             return body
 
-        self._branches([branch(case) for case in node.cases] + [lambda: None])
+        last = node.cases[-1]
+        complete = isinstance(last.pattern, ast.MatchAs) and last.pattern.pattern is None and last.guard is None
+        self._branches([branch(case) for case in node.cases] + ([] if complete else [lambda: None]))
 
     def _import_from(self, node: ast.ImportFrom) -> None:
         module_name = node.module or ""
@@ -560,6 +598,7 @@ class Interpreter:
         local = Scope(file=function.scope.file, parent=function.scope)
         self._bind_arguments(function, list(given), dict(keywords), local)
         outer, self.scope = self.scope, local
+        ended, self.ended = self.ended, False
         self._stack.append(key)
         self._returns.append([])
         try:
@@ -571,6 +610,7 @@ class Interpreter:
             returns = self._returns.pop()
             self._stack.pop()
             self.scope = outer
+            self.ended = ended
         plain = [one for one in returns if not one.guarded_empty] or returns
         return (self.merge([one.value for one in plain]) if returns else SCALAR), returns
 
@@ -600,7 +640,17 @@ class Interpreter:
         if self._returns:
             line = getattr(node, "lineno", 0)
             self._returns[-1].append(
-                Returned(value=value, file=self.scope.file, line=line, guarded_empty=self.empty_guards > 0)
+                Returned(
+                    value=value,
+                    file=self.scope.file,
+                    line=line,
+                    guarded_empty=self.empty_guards > 0,
+                    good=tuple(self.from_extension(part) for part in parts_of(value)),
+                    touched=tuple(
+                        values.COMPUTED not in part.marks and any((TOUCHED, site) in self.flow for site in part.sites)
+                        for part in parts_of(value)
+                    ),
+                )
             )
 
     # ---- expressions ---------------------------------------------------------------------------------------

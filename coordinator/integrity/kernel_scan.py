@@ -76,7 +76,12 @@ class KernelScan:
                 if not function.kernel and function.name not in _REGISTRATIONS:
                     self.functions.setdefault(function.name, []).append(function)
         operators = frozenset(one.operator for one in self.bindings if one.operator)
-        return ExtensionNames(modules=frozenset(self.modules), operators=operators)
+        returning = frozenset(
+            one.name
+            for one in self.bindings
+            if any(_returns(function) for name in one.functions for function in self.functions.get(name, ()))
+        )
+        return ExtensionNames(modules=frozenset(self.modules), operators=operators, returning=returning)
 
     # ---- registrations -------------------------------------------------------------------------------------
 
@@ -382,6 +387,12 @@ class KernelScan:
 
 
 _REGISTRATIONS = frozenset("PYBIND11_MODULE TORCH_LIBRARY TORCH_LIBRARY_IMPL TORCH_LIBRARY_FRAGMENT".split())
+
+
+def _returns(function: CppFunction) -> bool:
+    if function.node.type != "lambda_expression":
+        return "Tensor" in function.returns or function.returns == "auto"
+    return any(node.type == "return_statement" and node.named_child_count > 0 for node in walk(function.body))
 
 
 def _at_file_scope(node: Node) -> bool:

@@ -49,6 +49,8 @@ def tensor_parameters(
         value = _from_annotation(argument.annotation, name)
         if value is None and name in kinds:
             value = _from_kind(kinds[name], name)
+        if value is None and _is_number(defaults.get(name)):
+            value = SCALAR
         if value is None and index < len(ordered) and len(ordered) >= len(positional):
             value = _from_kind(ordered[index][1], name)
         if value is None:
@@ -91,7 +93,7 @@ def _from_kind(kind: str, name: str) -> Value:
 def _from_uses(
     name: str, default: ast.expr | None, functions: list[ast.FunctionDef | ast.AsyncFunctionDef | None]
 ) -> Value:
-    scalar = isinstance(default, ast.Constant) and default.value is not None
+    scalar = _is_number(default)
     for function in functions:
         if function is None or name not in {a.arg for a in ast.walk(function) if isinstance(a, ast.arg)}:
             continue
@@ -105,6 +107,12 @@ def _from_uses(
                 case ast.Compare(left=ast.Name(id=used), comparators=[ast.Constant(value=int() | float() | str())]):
                     scalar = scalar or used == name
     return SCALAR if scalar else _tensor(name, unsure=True)
+
+
+def _is_number(default: ast.expr | None) -> bool:
+    if isinstance(default, ast.UnaryOp):
+        default = default.operand
+    return isinstance(default, ast.Constant) and default.value is not None
 
 
 def _find_forward(tree: ast.Module | None) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
