@@ -29,9 +29,10 @@ def coordinator() -> None:
 
     Everything it knows is in Postgres: kill it at any moment, start it again, and it goes on.
     """
-    from coordinator.engine.process import run_coordinator
+    from coordinator.engine.serve import serve
     from coordinator.local.lifetime import die_with_supervisor
     from coordinator.local.services import services
+    from schema.database import Database
     from schema.settings import Settings
 
     die_with_supervisor()
@@ -41,11 +42,11 @@ def coordinator() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     with services(settings, broker=True) as found:
-        run_coordinator(
-            database_url=found.database_url,
+        serve(
+            Database(found.database_url),
             broker_url=str(found.broker_url),
-            settings=settings,
-            stopping=stopping,
+            stop=stopping,
+            most_attempts=settings.job_attempts,
         )
 
 

@@ -131,7 +131,7 @@ def _sandbox(settings: Settings) -> Check:
         )
     return _import(
         "sandbox",
-        "from npu_worker.sandbox import probe; print(probe())",
+        "from npu_worker.sandbox import probe; probe(); print('bubblewrap isolates')",
         mend="allow user namespaces, or set OPMEND_SANDBOX=off for trusted code",
     )
 
