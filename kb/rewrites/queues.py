@@ -210,8 +210,32 @@ def find_scalar_store(program: Program) -> Sequence[Site]:
     return sites
 
 
+def find_queue_position(program: Program) -> Sequence[Site]:
+    """A queue at the input position whose tensors are copied out only."""
+    tensors = Tensors(program)
+    copied: dict[int, list[bool]] = {}
+    queues: dict[int, Declaration] = {}
+    for held in held_tensors(program, tensors):
+        queue = program.declaration(held.queue, held.function.body, held.function.source)
+        if queue is None or queue.kind == "parameter" or "VECIN" not in queue.type:
+            continue
+        queues[id(queue)] = queue
+        ways = copied.setdefault(id(queue), [])
+        ways.extend([True] * len(_copies(program, held, 1)) + [False] * len(_copies(program, held, 0)))
+    sites = []
+    for key, ways in copied.items():
+        queue = queues[key]
+        kind = queue.statement.child_by_field_name("type")
+        if ways and all(ways) and kind is not None:
+            new = queue.source.text(kind).replace("VECIN", "VECOUT")
+            note = f"Tensors of {queue.name} are copied out only; its position should be VECOUT."
+            sites.append(site(queue.source, queue.statement, [replace(queue.source, kind, new)], note))
+    return sites
+
+
 REWRITES = (
     Rewrite(name="queue-exchange", summary="EnQue and DeQue order copy and use", find=find_missing_exchange),
+    Rewrite(name="queue-position", summary="output queues stand at VECOUT", find=find_queue_position),
     Rewrite(name="free-tensor", summary="tensors go back to their queue", find=find_missing_free),
     Rewrite(name="barrier-around-buffer", summary="barriers order copies of a TBuf", find=find_unordered_buffer),
     Rewrite(name="scalar-store-by-copy", summary="scalars reach memory by DataCopyPad", find=find_scalar_store),
