@@ -205,7 +205,7 @@ def _text(found: dict[str, Any]) -> str:
     if validation["forensics"]:
         lines.append(f"  {validation['forensics']['hint']}: {validation['forensics']['summary']}")
     rate = "no case ran" if found["match_rate"] is None else f"match rate {found['match_rate']:.1%}"
-    lines.append(f"  {rate}, coverage {found['coverage']:.0%}, {sum(found['timings'].values()):.1f} s")
+    lines.append(f"  {rate}, coverage {found['coverage']:.0%}, {found['timings'].get('compile', 0.0) + found['timings'].get('total', 0.0):.1f} s")
     return "\n".join(lines) + "\n"
 
 
