@@ -7,11 +7,13 @@ driver. State is what coordinator.engine.state folds out of them, and nothing el
 A new event: add a class here, list it in EVENTS, fold it in coordinator/engine/state.py.
 """
 
+import math
 import re
 from datetime import UTC, datetime
+from decimal import Decimal
 from typing import Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
@@ -42,6 +44,8 @@ class TaskCreated(TaskEvent):
         seed: all inputs of this task come from it.
         bounds: the hard bounds and soft budget in force (coordinator.engine.bounds), frozen here so
             that a later version decides on this log as this version did.
+        thresholds: of the adaptive rules; frozen for the same reason.
+        toolchain: what compile jobs build with. device: what validate jobs run on.
     """
 
     name: str
@@ -57,6 +61,9 @@ class TaskCreated(TaskEvent):
     max_elements: int | None = None
     seed: int
     bounds: dict[str, float] = Field(default_factory=dict)
+    thresholds: dict[str, float] = Field(default_factory=dict)
+    toolchain: str = "sim"
+    device: str = "sim"
 
 
 class JobRequested(TaskEvent):
@@ -87,24 +94,41 @@ class JobFailed(TaskEvent):
     attempts: int
 
 
+class JobCancelled(TaskEvent):
+    """The driver took a job back: its result can't matter any more."""
+
+    job_id: str
+    reason: str
+
+
 class RoundStarted(TaskEvent):
-    """A repair round began from `tree`, with what was retrieved for it."""
+    """A repair round began from `tree`, with what was retrieved for it.
+
+    Attributes:
+        session: id of the round's repair session, if it comes to one; unique in the whole store.
+    """
 
     round: int
     tree: str
     failure_type: str
     hints: tuple[str, ...] = ()
     entries: tuple[str, ...] = ()
+    session: str = ""
 
 
 class CandidateChosen(TaskEvent):
-    """A round's candidate, stored as `revision` in the snippet store."""
+    """A round's candidate, stored as `revision` in the snippet store.
+
+    Attributes:
+        answers: job id of the compilation or validation whose failure it answers.
+    """
 
     round: int
     revision: int
     proposal: Proposal
-    origin: str  # rewrite, session or restore
+    origin: str  # rewrite or session
     model: str
+    answers: str = ""
 
 
 class IntegrityScanned(TaskEvent):
@@ -134,10 +158,20 @@ class CheckpointPromoted(TaskEvent):
 
 
 class CheckpointRestored(TaskEvent):
-    """Two rounds without a better score: repair goes on from the checkpoint."""
+    """Two rounds without a better score, or a cheat: repair goes on from the checkpoint.
+
+    Attributes:
+        revision: the state of the snippet store that equals the checkpoint again.
+    """
 
     tree: str
     round: int
+    reason: str = ""
+    revision: int = 0
+
+
+class ClockNoted(TaskEvent):
+    """The sweeper noted the time, because a task without events would never see its wall-clock bound."""
 
 
 class CancelRequested(TaskEvent):
@@ -147,10 +181,19 @@ class CancelRequested(TaskEvent):
 
 
 class TaskFinished(TaskEvent):
-    """How the task ended."""
+    """How the task ended.
+
+    A suspect task may be resolved later: then IntegrityResolved and a second TaskFinished follow, and
+    nothing else can.
+
+    Attributes:
+        rule: the bound or adaptive rule that tripped, "" where none did; numbers: what it saw.
+    """
 
     outcome: str
     reason: str
+    rule: str = ""
+    numbers: dict[str, float] = Field(default_factory=dict)
 
 
 EVENTS: dict[str, type[TaskEvent]] = {
@@ -160,12 +203,14 @@ EVENTS: dict[str, type[TaskEvent]] = {
         JobRequested,
         JobFinished,
         JobFailed,
+        JobCancelled,
         RoundStarted,
         CandidateChosen,
         IntegrityScanned,
         IntegrityResolved,
         CheckpointPromoted,
         CheckpointRestored,
+        ClockNoted,
         CancelRequested,
         TaskFinished,
     )
@@ -181,6 +226,27 @@ class Recorded(Record):
     hash: str
 
 
+def storable(data: Any) -> Any:
+    """The same JSON as Postgres gives it back, so that a hash over it can be made again from the row.
+
+    jsonb keeps numbers as decimals: 1e22 comes back as an integer, -0.0 as 0.0. It refuses NUL, and JSON
+    has no NaN or infinity: a candidate's values and texts may hold all of these.
+    """
+    if isinstance(data, dict):
+        return {storable(key): storable(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [storable(value) for value in data]
+    if isinstance(data, str):
+        return data.replace("\x00", "\ufffd").encode(errors="replace").decode()
+    if isinstance(data, float):
+        if not math.isfinite(data):
+            return None
+        if data == 0.0:
+            return 0.0
+        return int(Decimal(repr(data))) if abs(data) >= 1e16 else data
+    return data
+
+
 def event_hash(
     previous: str, task_id: int, sequence: int, kind: str, data: dict[str, Any], at: datetime
 ) -> str:
@@ -190,7 +256,12 @@ def event_hash(
 
 
 def append(session: Session, task_id: int, event: TaskEvent) -> int:
-    """Append one event and return its sequence number.
+    """Append one event and return its sequence number. See `record`."""
+    return record(session, task_id, event).sequence
+
+
+def record(session: Session, task_id: int, event: TaskEvent) -> Recorded:
+    """Append one event and return it as the log has it now.
 
     Locks the task's row until the transaction ends: two writers append one after the other, so
     sequence and chain have no gaps.
@@ -199,13 +270,15 @@ def append(session: Session, task_id: int, event: TaskEvent) -> int:
         NotFound: there is no such task.
         HistoryError: the task has finished; nothing may follow.
     """
-    task = session.execute(select(Task).where(Task.id == task_id).with_for_update()).scalar_one_or_none()
+    # populate_existing: a task that this session read before it had the lock may be stale.
+    locked = select(Task).where(Task.id == task_id).with_for_update().execution_options(populate_existing=True)
+    task = session.execute(locked).scalar_one_or_none()
     if task is None:
         raise NotFound(f"no task {task_id}", mend="`opmend status` lists the tasks of a run")
-    if task.status == "finished":
+    if task.status == "finished" and not _may_follow(task.outcome, event):
         raise HistoryError(f"task {task_id} has finished ({task.outcome}): {event.kind} comes too late")
     at = session.execute(select(func.clock_timestamp())).scalar_one()
-    data = event.model_dump(mode="json")
+    data = storable(event.model_dump(mode="json"))
     sequence = task.last_sequence + 1
     chained = event_hash(task.last_hash, task_id, sequence, event.kind, data, at)
     session.add(
@@ -224,20 +297,52 @@ def append(session: Session, task_id: int, event: TaskEvent) -> int:
     if isinstance(event, TaskFinished):
         task.status = "finished"
         task.outcome = event.outcome
-        task.finished_at = at
+        # A later resolution changes the outcome, not how long the task took.
+        task.finished_at = task.finished_at or at
     session.flush()
-    return sequence
+    return Recorded(sequence=sequence, at=at, event=type(event).model_validate(data), hash=chained)
 
 
-def read(session: Session, task_id: int) -> list[Recorded]:
-    """The log of a task, oldest first."""
-    rows = session.execute(select(Event).where(Event.task_id == task_id).order_by(Event.sequence)).scalars()
+def _may_follow(outcome: str | None, event: TaskEvent) -> bool:
+    """A suspect task waits for its resolution, which may change its outcome once."""
+    if outcome != "suspect":
+        return False
+    return isinstance(event, IntegrityResolved) or (
+        isinstance(event, TaskFinished) and event.outcome in {"passed", "rejected"}
+    )
+
+
+def read(session: Session, task_id: int, *, after: int = 0) -> list[Recorded]:
+    """The log of a task, oldest first; only what follows sequence number `after`.
+
+    Raises:
+        HistoryError: an event is of a kind or form that this version does not know.
+    """
+    rows = session.execute(
+        select(Event).where(Event.task_id == task_id, Event.sequence > after).order_by(Event.sequence)
+    ).scalars()
     return [
-        Recorded(
-            sequence=row.sequence, at=row.at, event=EVENTS[row.kind].model_validate(row.data), hash=row.hash
-        )
+        Recorded(sequence=row.sequence, at=row.at, event=parse(row.kind, row.data), hash=row.hash)
         for row in rows
     ]
+
+
+def parse(kind: str, data: dict[str, Any]) -> TaskEvent:
+    """An event from its stored form.
+
+    Raises:
+        HistoryError: this version does not know its kind or form.
+    """
+    if kind not in EVENTS:
+        raise HistoryError(f"this version does not know the event {kind!r}", mend="use a newer opmend")
+    try:
+        return EVENTS[kind].model_validate(data)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise HistoryError(
+            f"event {kind!r}: {where}: {first['msg']}", mend="use the version that wrote it, or a newer one"
+        ) from error
 
 
 def verify_chain(session: Session, task_id: int) -> int:
