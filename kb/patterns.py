@@ -168,7 +168,7 @@ def fresh(function: Function, wanted: str, program: Program | None = None) -> st
 
 def float_twin(program: Program, tensors: Tensors, holder: str, function: Function, name: str) -> list[Edit] | None:
     """Edits that add a buffer `name` of floats with as many elements as `holder` has; None where that fails."""
-    declared = program.declaration(holder, function.body, function.source)
+    declared = program.declaration(holder, function.body.children[-1], function.source)
     made = tensors.buffer_calls(holder, function)
     if declared is None or not made:
         return None

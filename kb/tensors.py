@@ -92,7 +92,7 @@ class Tensors:
 
     def holder_type(self, name: str, at: Function) -> str:
         """The declared type of a queue or buffer, for example "TQue<TPosition::VECIN, 2>"."""
-        declared = self.program.declaration(name, at.body, at.source)
+        declared = self.program.declaration(name, at.body.children[-1], at.source)
         return declared.type if declared is not None else ""
 
     def buffer_calls(self, holder: str, at: Function) -> tuple[Call, ...]:

@@ -141,23 +141,37 @@ def find_element_length(program: Program) -> Sequence[Site]:
         one, two = (tensors.tensor(call.function, call.arguments[index]) for index in (0, 1))
         element = (one.element if one else "") or (two.element if two else "")
         listed = _parameters(program, call.function, call.arguments[2])
-        if not element or listed is None:
-            continue
-        source, function, values = listed
-        if len(values) < 2:
-            continue
-        read = expression(source, values[1], function)
-        if _bytes_known(tensors, read):
-            continue
-        written = source.text(values[1])
-        factor = read.text if read.op in ("name", "call") else f"({read.text})"
-        new = f"static_cast<uint32_t>({factor} * sizeof({element}))"
-        edit = replace(source, values[1], new)
-        if source.path not in program.sources:
-            continue
-        note = f"The block length {written} of DataCopyPad counts elements; it is a number of bytes."
-        sites.append(site(source, values[1], [edit], note))
+        lengths = _lengths_by_field(program, call.function, call.arguments[2])
+        if listed is not None and len(listed[2]) > 1:
+            lengths.append((listed[0], listed[1], listed[2][1]))
+        for source, function, length in lengths if element else ():
+            read = expression(source, length, function)
+            if _bytes_known(tensors, read):
+                continue
+            factor = read.text if read.op in ("name", "call") else f"({read.text})"
+            new = f"static_cast<uint32_t>({factor} * sizeof({element}))"
+            note = f"The block length {source.text(length)} of DataCopyPad counts elements; it is a number of bytes."
+            sites.append(site(source, length, [replace(source, length, new)], note))
     return list(dict.fromkeys(sites))
+
+
+def _lengths_by_field(
+    program: Program, function: Function, node: Node
+) -> list[tuple[Source, Function | None, Node]]:
+    """The values that are assigned to the block length of a parameter block, `size.blockLen = …`."""
+    name = bare_name(function.source, node)
+    declared = program.declaration(name, node, function.source) if name else None
+    found: list[tuple[Source, Function | None, Node]] = []
+    for place in program.functions if declared is not None else ():
+        for inner in walk(place.body):
+            target, value = inner.child_by_field_name("left"), inner.child_by_field_name("right")
+            if inner.type != "assignment_expression" or target is None or value is None:
+                continue
+            if place.source.text(target).replace("this->", "") == f"{name}.blockLen" and (
+                program.declaration(name, inner, place.source) is declared
+            ):
+                found.append((place.source, place, value))
+    return found
 
 
 def _parameters(

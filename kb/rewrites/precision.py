@@ -227,7 +227,8 @@ def find_cancelling_variance(program: Program) -> Sequence[Site]:
                 continue
             body = loop.child_by_field_name("body")
             others = [a for a in every if a.function is function and inside(a.node, loop) and a is not square]
-            if body is None or len(loops_around(square.node, function)) != 1:
+            statement = statement_of(node)
+            if body is None or loop.parent != statement.parent:
                 continue
             name = fresh(function, "centredSquares")
             copied = source.text(loop)
@@ -236,7 +237,6 @@ def find_cancelling_variance(program: Program) -> Sequence[Site]:
             step = f"{name} += ({value} - {mean.value}) * ({value} - {mean.value});"
             copied = copied.replace(source.text(statement_of(square.node)), step, 1)
             copied = "\n".join(line for line in copied.split("\n") if line.strip())
-            statement = statement_of(node)
             indent = source.indent(loop)
             lines = f"float {name} = 0.0f;\n" + copied.replace("\n" + indent, "\n")
             squares_node = next(n for n in walk(node) if source.text(n) == squares.value)

@@ -216,7 +216,7 @@ def find_queue_position(program: Program) -> Sequence[Site]:
     copied: dict[int, list[bool]] = {}
     queues: dict[int, Declaration] = {}
     for held in held_tensors(program, tensors):
-        queue = program.declaration(held.queue, held.function.body, held.function.source)
+        queue = program.declaration(held.queue, held.function.body.children[-1], held.function.source)
         if queue is None or queue.kind == "parameter" or "VECIN" not in queue.type:
             continue
         queues[id(queue)] = queue
