@@ -18,6 +18,7 @@ from schema.events import (
     RoundStarted,
     TaskEvent,
     TaskFinished,
+    storable,
 )
 from schema.jobs import JobKind, Proposal
 from schema.results import Record
@@ -44,7 +45,7 @@ class RequestJob(Command):
         return (
             isinstance(event, JobRequested)
             and (event.job_kind, event.purpose, event.round) == (self.kind.value, self.purpose, self.round)
-            and event.payload == self.payload
+            and event.payload == storable(self.payload)
         )
 
 

@@ -47,8 +47,8 @@ class Story:
         self,
         created: TaskCreated,
         *,
-        scan: Callable[[str], str] = lambda tree: "CLEAN",
-        retrieve: Callable[[TaskState], Sequence[str]] = lambda state: ("entry",),
+        scan: Callable[[str], str] = lambda _: "CLEAN",
+        retrieve: Callable[[TaskState], Sequence[str]] = lambda _: ("entry",),
         seconds: float = 1.0,
     ) -> None:
         self._scan = scan
@@ -85,7 +85,7 @@ class Story:
             if len(self.recorded) > MOST_EVENTS:
                 raise RuntimeError(f"{MOST_EVENTS} events without an end")
 
-    def play(self, world: World, *, pick: Callable[[int], int] = lambda count: 0) -> str:
+    def play(self, world: World, *, pick: Callable[[int], int] = lambda _: 0) -> str:
         """Decide and answer until the task has ended; its outcome.
 
         Args:
