@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 
 from coordinator.integrity import values
 from coordinator.integrity.calls import CallMeanings
-from coordinator.integrity.interpreter import Interpreter, Returned, TooComplex, parts_of
+from coordinator.integrity.interpreter import Interpreter
+from coordinator.integrity.memory import Memory, Returned, TooComplex, parts_of
 from coordinator.integrity.parameters import tensor_parameters
 from coordinator.integrity.report import Findings
 from coordinator.integrity.values import SCALAR, BoundFunction, Class, Instance, Scope, Value, join, named
+from coordinator.integrity.words import words
 
 ADAPTER = "model_new_ascendc.py"
-_HARNESS_HOOKS = frozenset("get_init_inputs get_inputs get_input_groups custom_check_precision get_test_cases".split())
+_HARNESS_HOOKS = words("get_init_inputs get_inputs get_input_groups custom_check_precision get_test_cases")
 _CONSTANT_TABLE = 48  # float literals in one literal; polynomials and tilings stay far below
 
 
@@ -61,14 +63,19 @@ def scan_adapter(files: Mapping[str, str], findings: Findings, extension: Extens
         extension: what the kernel sources register.
     """
     if ADAPTER not in files:
-        findings.add("adapter-missing", file=ADAPTER, line=0, message="the workspace has no model_new_ascendc.py")
+        findings.add(
+            "adapter-missing", file=ADAPTER, line=0, message="the workspace has no model_new_ascendc.py"
+        )
         return AdapterTrace()
     scan = _Scan(files=files, findings=findings, extension=extension)
     try:
         return scan.run()
     except (RecursionError, TooComplex):
         findings.add(
-            "adapter-unreadable", file=ADAPTER, line=0, message="the adapter nests too deep or is too large to analyse"
+            "adapter-unreadable",
+            file=ADAPTER,
+            line=0,
+            message="the adapter nests too deep or is too large to analyse",
         )
         return AdapterTrace(calls=tuple(scan.interpreter.extension_calls))
 
@@ -102,7 +109,10 @@ class _Scan:
         override = cls.find("__call__") if cls is not None else None
         if model is None or cls is None or (forward is None and override is None):
             self.findings.add(
-                "model-new-missing", file=ADAPTER, line=0, message="no class ModelNew with a method forward was found"
+                "model-new-missing",
+                file=ADAPTER,
+                line=0,
+                message="no class ModelNew with a method forward was found",
             )
             return AdapterTrace()
         entry = self._run_forward(cls, override or forward or SCALAR)
@@ -132,7 +142,7 @@ class _Scan:
         self._check_tables(tree, path)
         return scope
 
-    def resolve_import(self, interpreter: Interpreter, name: str, node: ast.AST, scope: Scope) -> Value:
+    def resolve_import(self, interpreter: Memory, name: str, node: ast.AST, scope: Scope) -> Value:
         """The value of an imported module."""
         del scope
         last = name.rsplit(".", 1)[-1]
@@ -146,7 +156,9 @@ class _Scan:
         if choices:
             module = self.load(choices[0])
             return Value(modules=frozenset((module,))) if module is not None else SCALAR
-        if name.split(".")[0] not in sys.stdlib_module_names and not name.startswith(("torch", "numpy", "scipy")):
+        if name.split(".")[0] not in sys.stdlib_module_names and not name.startswith(
+            ("torch", "numpy", "scipy")
+        ):
             return named(name)
         return named(name)
 
@@ -202,7 +214,6 @@ class _Scan:
         return self.interpreter.invoke(call, given, keywords)
 
     def _check_returns(self, returns: list[Returned], bound: BoundFunction) -> None:
-        interpreter = self.interpreter
         if not returns:
             self._discarded(bound.function.scope.file, bound.function.node.lineno, "forward returns nothing")
         for one in returns:
@@ -225,7 +236,10 @@ class _Scan:
                 if values.PERSISTED in part.marks and values.PARAMETER not in part.marks:
                     rule = "result-cache" if values.EXTENSION in part.marks else "buffer-reused"
                     self.findings.add(
-                        rule, file=one.file, line=one.line, message="a tensor kept from an earlier call is returned"
+                        rule,
+                        file=one.file,
+                        line=one.line,
+                        message="a tensor kept from an earlier call is returned",
                     )
 
     def _discarded(self, file: str, line: int, message: str) -> None:
@@ -256,7 +270,10 @@ class _Scan:
                 for target in node.targets:
                     if isinstance(target, ast.Name) and target.id in _HARNESS_HOOKS:
                         self.findings.add(
-                            "harness-hook-overridden", file=ADAPTER, line=node.lineno, message=f"redefines {target.id}"
+                            "harness-hook-overridden",
+                            file=ADAPTER,
+                            line=node.lineno,
+                            message=f"redefines {target.id}",
                         )
         model = module.names.get("ModelNew")
         for cls in model.classes if model is not None else ():
@@ -268,7 +285,10 @@ class _Scan:
             return True
         for other in self.reference.body if self.reference is not None else ():
             if isinstance(other, ast.FunctionDef) and other.name == node.name:
-                mine, theirs = ast.Module(body, []), ast.Module([p for p in other.body if not _is_docstring(p)], [])
+                mine, theirs = (
+                    ast.Module(body, []),
+                    ast.Module([p for p in other.body if not _is_docstring(p)], []),
+                )
                 return ast.dump(mine) == ast.dump(theirs)
         return False
 
@@ -288,10 +308,15 @@ class _Scan:
     def _check_tables(self, tree: ast.Module, path: str) -> None:
         for node in ast.walk(tree):
             if isinstance(node, ast.List | ast.Tuple | ast.Dict | ast.Set):
-                floats = sum(isinstance(p, ast.Constant) and isinstance(p.value, float) for p in ast.walk(node))
+                floats = sum(
+                    isinstance(p, ast.Constant) and isinstance(p.value, float) for p in ast.walk(node)
+                )
                 if floats >= _CONSTANT_TABLE:
                     self.findings.add(
-                        "constant-table", file=path, line=node.lineno, message=f"{floats} constants in one literal"
+                        "constant-table",
+                        file=path,
+                        line=node.lineno,
+                        message=f"{floats} constants in one literal",
                     )
 
 
@@ -301,7 +326,18 @@ def _is_docstring(node: ast.stmt) -> bool:
 
 def reference_transposes(reference: ast.Module | None) -> bool:
     """Whether the reference's forward transposes, so that a transposition is part of the target."""
-    names = {"transpose", "permute", "t", "T", "mT", "swapaxes", "swapdims", "movedim", "adjoint", "matrix_transpose"}
+    names = {
+        "transpose",
+        "permute",
+        "t",
+        "T",
+        "mT",
+        "swapaxes",
+        "swapdims",
+        "movedim",
+        "adjoint",
+        "matrix_transpose",
+    }
     if reference is None:
         return True
     for node in ast.walk(reference):

@@ -5,10 +5,27 @@ from collections.abc import Mapping
 from coordinator.integrity.adapter_scan import ADAPTER
 from coordinator.integrity.report import Findings
 
-_BINARY_SUFFIXES = (".so", ".o", ".a", ".dylib", ".dll", ".pyd", ".pyc", ".bin", ".obj", ".elf", ".npy", ".npz", ".pt", ".pth")
+_BINARY_SUFFIXES = (
+    ".so",
+    ".o",
+    ".a",
+    ".dylib",
+    ".dll",
+    ".pyd",
+    ".pyc",
+    ".bin",
+    ".obj",
+    ".elf",
+    ".npy",
+    ".npz",
+    ".pt",
+    ".pth",
+)
 
 
-def compare_baseline(files: Mapping[str, str], baseline: Mapping[str, str] | None, findings: Findings) -> None:
+def compare_baseline(
+    files: Mapping[str, str], baseline: Mapping[str, str] | None, findings: Findings
+) -> None:
     """Record what differs from the frozen workspace, and compiled objects anywhere.
 
     Args:
@@ -27,7 +44,10 @@ def compare_baseline(files: Mapping[str, str], baseline: Mapping[str, str] | Non
             continue
         what = "was added" if before is None else "was removed" if after is None else "was changed"
         findings.add(
-            _rule(path), file=path, line=_first_difference(before, after), message=f"{path} {what} since the freeze"
+            _rule(path),
+            file=path,
+            line=_first_difference(before, after),
+            message=f"{path} {what} since the freeze",
         )
 
 

@@ -2,15 +2,18 @@
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from coordinator.integrity import python_facts as facts
 from coordinator.integrity import values
-from coordinator.integrity.interpreter import TOUCHED, Interpreter
+from coordinator.integrity.interpreter import Interpreter
+from coordinator.integrity.memory import TOUCHED
+from coordinator.integrity.rules import Level
 from coordinator.integrity.values import SCALAR, BoundMethod, Class, Instance, Value, join, named
+from coordinator.integrity.words import words
 
-_MUTATORS = frozenset("append add insert extend appendleft update setdefault __setitem__ extendleft".split())
-_READERS = frozenset("get pop popitem popleft values items setdefault __getitem__ copy".split())
+_MUTATORS = words("append add insert extend appendleft update setdefault __setitem__ extendleft")
+_READERS = words("get pop popitem popleft values items setdefault __getitem__ copy")
 
 
 @dataclass(eq=False, kw_only=True)
@@ -34,8 +37,12 @@ class CallMeanings:
         for name in sorted(callee.names):
             results.append(self._named(name, arguments, keywords, node))
         for bound in callee.functions:
-            if bound.function.cached and any(value.holds_tensor for value in (*arguments, *keywords.values())):
-                self.interpreter.flag("result-cache", node, f"{bound.function.name} caches by its tensor arguments")
+            if bound.function.cached and any(
+                value.holds_tensor for value in (*arguments, *keywords.values())
+            ):
+                self.interpreter.flag(
+                    "result-cache", node, f"{bound.function.name} caches by its tensor arguments"
+                )
             results.append(self.interpreter.invoke(bound, arguments, keywords)[0])
         for method in callee.methods:
             results.append(self._method(method, arguments, keywords, node))
@@ -46,14 +53,18 @@ class CallMeanings:
         if not results:
             everything = [*arguments, *keywords.values()]
             if any(value.holds_tensor for value in everything) and self.interpreter.phase == "forward":
-                self.interpreter.flag("unresolved-call", node, "tensors go to a function the scan can't resolve")
+                self.interpreter.flag(
+                    "unresolved-call", node, "tensors go to a function the scan can't resolve"
+                )
                 return values.tensor(values.COMPUTED)
             return SCALAR
         return join(results)
 
     # ---- workspace classes ---------------------------------------------------------------------------------
 
-    def _construct(self, cls: Class, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
+    def _construct(
+        self, cls: Class, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
         instance = Instance(cls=cls)
         value = Value(instances=frozenset((instance,)))
         init = cls.find("__init__")
@@ -91,7 +102,9 @@ class CallMeanings:
         if name.startswith("ext:"):
             return self._extension(name.removeprefix("ext:").rsplit(".", 1)[-1], everything, node)
         if name.startswith("layer:"):
-            return interpreter.computes("layer-called", node, f"calls a {name.removeprefix('layer:')}", *everything)
+            return interpreter.computes(
+                "layer-called", node, f"calls a {name.removeprefix('layer:')}", *everything
+            )
         if facts.forbidden_rule(name) is not None:
             return values.tensor(values.COMPUTED) if touches else SCALAR
         if name.startswith("builtins."):
@@ -112,11 +125,17 @@ class CallMeanings:
             return arguments[0]
         if touches and not name.startswith(facts.PASSIVE_LIBRARIES):
             library = name.split(".")[0]
-            return interpreter.computes("foreign-compute", node, f"{name} of {library} computes on tensors", *everything)
+            return interpreter.computes(
+                "foreign-compute", node, f"{name} of {library} computes on tensors", *everything
+            )
         if name.startswith("math.") and touches:
             return interpreter.computes("foreign-compute", node, f"{name} computes on a tensor", *everything)
-        if any(values.HOSTDATA in value.marks for value in everything) and name.startswith(("numpy.", "math.f", "statistics.")):
-            interpreter.computes("host-data-computed", node, f"{name} computes on values read out of a tensor")
+        if any(values.HOSTDATA in value.marks for value in everything) and name.startswith(
+            ("numpy.", "math.f", "statistics.")
+        ):
+            interpreter.computes(
+                "host-data-computed", node, f"{name} computes on values read out of a tensor"
+            )
             return Value(marks=frozenset((values.HOSTDATA,)))
         if name.startswith("collections.") or name.startswith("typing.NamedTuple"):
             return Value(container=True, cells=frozenset((interpreter.cell(node),)))
@@ -138,7 +157,12 @@ class CallMeanings:
                         else:
                             interpreter.wrote(part.sites)
                     if {values.PERSISTED, values.INPUT} <= part.marks and values.PARAMETER not in part.marks:
-                        interpreter.flag("result-cache", node, "an input kept from an earlier call goes to the extension", "suspect")
+                        interpreter.flag(
+                            "result-cache",
+                            node,
+                            "an input kept from an earlier call goes to the extension",
+                            "suspect",
+                        )
         return Value(tensor=True, marks=frozenset((values.EXTENSION,)))
 
     def _torch(self, name: str, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
@@ -153,14 +177,20 @@ class CallMeanings:
         if direct and last in facts.ALLOCATION:
             return self._allocate(arguments, keywords, node)
         if direct and last in ("as_tensor", "asarray", "atleast_1d"):
-            return arguments[0] if arguments and arguments[0].bare_tensor else self._allocate(arguments, keywords, node)
+            return (
+                arguments[0]
+                if arguments and arguments[0].bare_tensor
+                else self._allocate(arguments, keywords, node)
+            )
         if (direct and last in facts.TORCH_METADATA) or name in ("torch._C._get_tracing_state",):
             return named(f"torch.{last}()")
         if direct and last in facts.RANDOM:
             interpreter.flag("random-numbers", node, f"calls {name}")
             return values.tensor(values.FRESH)
         if direct and last in facts.MATERIALISING_FUNCTIONS and everything:
-            return interpreter.computes("materialised-broadcast", node, f"{name} copies a broadcast", *everything)
+            return interpreter.computes(
+                "materialised-broadcast", node, f"{name} copies a broadcast", *everything
+            )
         if direct and last in facts.VIEW_FUNCTIONS and arguments:
             return self._tensor_method(arguments[0], last, arguments[1:], keywords, node)
         if name.startswith("torch.Tensor.") and arguments:
@@ -172,7 +202,9 @@ class CallMeanings:
                 return Value(container=True, cells=frozenset((interpreter.cell(node),)))
             interpreter.flag("layer-constructed", node, f"builds {name}")
             return named(f"layer:{name}")
-        if name.startswith(("torch.jit.", "torch.compiler.", "torch._dynamo.", "torch.backends.", "torch.testing.")):
+        if name.startswith(
+            ("torch.jit.", "torch.compiler.", "torch._dynamo.", "torch.backends.", "torch.testing.")
+        ):
             return named(f"{name}()")
         if name.startswith("torch.autograd.") and last in ("Function", "set_detect_anomaly"):
             return SCALAR
@@ -189,7 +221,9 @@ class CallMeanings:
         parts = name.split(".")
         if len(parts) >= 4 and f"{parts[2]}.{parts[3]}" in self.library_operators:
             return self._extension(parts[3], everything, node)
-        return self.interpreter.computes("torch-compute", node, f"{name} is no operator of this workspace", *everything)
+        return self.interpreter.computes(
+            "torch-compute", node, f"{name} is no operator of this workspace", *everything
+        )
 
     def _allocate(self, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
         interpreter = self.interpreter
@@ -200,13 +234,19 @@ class CallMeanings:
         site = f"{interpreter.scope.file}:{getattr(node, 'lineno', 0)}:{getattr(node, 'col_offset', 0)}"
         return values.tensor(values.FRESH, sites=frozenset((site,)))
 
-    def _functools(self, name: str, arguments: list[Value], keywords: dict[str, Value], node: ast.AST) -> Value:
+    def _functools(
+        self, name: str, arguments: list[Value], keywords: dict[str, Value], node: ast.AST
+    ) -> Value:
         interpreter = self.interpreter
         if name == "functools.partial" and arguments:
             callee = arguments[0]
             if len(arguments) == 1 and not keywords:
                 return callee
-            return Value(methods=frozenset((_Partial(callee=callee, arguments=tuple(arguments[1:]), keywords=keywords),)))
+            return Value(
+                methods=frozenset(
+                    (_Partial(callee=callee, arguments=tuple(arguments[1:]), keywords=keywords),)
+                )
+            )
         if name == "functools.reduce" and len(arguments) >= 2:
             element = join([arguments[1].element(), *arguments[2:3]])
             return self.call(arguments[0], [element, element], {}, node)
@@ -233,7 +273,12 @@ class CallMeanings:
                     return module
                 if last == "import_module":
                     return module
-            interpreter.flag("import-trick", node, f"{name} loads a module that is not the extension", "suspect" if not texts else None)
+            interpreter.flag(
+                "import-trick",
+                node,
+                f"{name} loads a module that is not the extension",
+                "suspect" if not texts else None,
+            )
             return SCALAR
         if last == "module_from_spec" and arguments:
             return arguments[0]
@@ -255,13 +300,20 @@ class CallMeanings:
             return Value(marks=frozenset((values.HOSTDATA,)))
         if name in facts.COMPUTING_BUILTINS:
             if touches:
-                return interpreter.computes("foreign-compute", node, f"{name}() computes on tensors", *everything)
+                return interpreter.computes(
+                    "foreign-compute", node, f"{name}() computes on tensors", *everything
+                )
             if name == "sum" and first.container and values.HOSTDATA in first.marks:
-                interpreter.computes("host-data-computed", node, "sum() computes on values read out of a tensor")
-            return Value(marks=frozenset().union(*(v.marks for v in everything)) & {values.HOSTDATA}, container=name == "sorted")
+                interpreter.computes(
+                    "host-data-computed", node, "sum() computes on values read out of a tensor"
+                )
+            return Value(
+                marks=frozenset().union(*(v.marks for v in everything)) & {values.HOSTDATA},
+                container=name == "sorted",
+            )
         if name in facts.CONTAINER_BUILTINS:
             if first.bare_tensor and name in ("list", "tuple"):
-                return Value(**{**_fields(first), "container": True})
+                return replace(first, container=True)
             return first if arguments else Value(container=True, cells=frozenset((interpreter.cell(node),)))
         if name in ("dict",):
             cell = interpreter.cell(node)
@@ -269,12 +321,14 @@ class CallMeanings:
                 cell.put(value.element())
             return Value(container=True, tensor=touches, cells=frozenset((cell,)))
         if name in ("zip", "enumerate"):
-            row = values.sequence([v.element() for v in arguments] if name == "zip" else [SCALAR, first.element()])
+            row = values.sequence(
+                [v.element() for v in arguments] if name == "zip" else [SCALAR, first.element()]
+            )
             return Value(container=True, tensor=touches, marks=row.marks, sites=row.sites, items=(row,))
         if name in ("map", "filter") and len(arguments) >= 2:
             result = self.call(first, [value.element() for value in arguments[1:]], {}, node)
             element = result if name == "map" else arguments[1].element()
-            return Value(**{**_fields(element), "container": True, "items": None})
+            return replace(element, container=True, items=None)
         if name == "next":
             return first.element()
         if name == "super":
@@ -304,7 +358,9 @@ class CallMeanings:
 
     # ---- methods -------------------------------------------------------------------------------------------
 
-    def _method(self, method: BoundMethod, arguments: list[Value], keywords: Mapping[str, Value], node: ast.AST) -> Value:
+    def _method(
+        self, method: BoundMethod, arguments: list[Value], keywords: Mapping[str, Value], node: ast.AST
+    ) -> Value:
         if isinstance(method, _Partial):
             merged = {**method.keywords, **keywords}
             return self.call(method.callee, [*method.arguments, *arguments], merged, node)
@@ -317,7 +373,10 @@ class CallMeanings:
         if receiver.classes and name == "apply":
             return self._apply(receiver, arguments, node)
         if name in _MUTATORS:
-            kept = [value.element() if name in ("extend", "update", "extendleft") else value for value in everything]
+            kept = [
+                value.element() if name in ("extend", "update", "extendleft") else value
+                for value in everything
+            ]
             for value in kept:
                 self.interpreter.put(receiver, value, node)
             if name not in ("setdefault",):
@@ -332,15 +391,28 @@ class CallMeanings:
             parts = [sorted(item.texts) for item in arguments[0].items]
             if all(len(part) == 1 for part in parts):
                 return Value(texts=frozenset(s.join(p[0] for p in parts) for s in receiver.texts))
-        if receiver.texts and name in ("lower", "upper", "strip", "format", "replace", "removeprefix", "removesuffix", "title"):
+        if receiver.texts and name in (
+            "lower",
+            "upper",
+            "strip",
+            "format",
+            "replace",
+            "removeprefix",
+            "removesuffix",
+            "title",
+        ):
             given = [sorted(value.texts)[0] for value in everything if value.texts]
             if len(given) == len(everything):
                 try:
-                    return Value(texts=frozenset(str(getattr(one, name)(*given))[:200] for one in receiver.texts))
+                    return Value(
+                        texts=frozenset(str(getattr(one, name)(*given))[:200] for one in receiver.texts)
+                    )
                 except (TypeError, IndexError, KeyError, ValueError):
                     return SCALAR
         if any(value.holds_tensor for value in everything) and self.interpreter.phase == "forward":
-            self.interpreter.flag("unresolved-call", node, f"tensors go to a method {name} the scan can't resolve")
+            self.interpreter.flag(
+                "unresolved-call", node, f"tensors go to a method {name} the scan can't resolve"
+            )
             return values.tensor(values.COMPUTED)
         return Value(container=receiver.container, marks=receiver.marks & {values.HOSTDATA})
 
@@ -362,7 +434,9 @@ class CallMeanings:
         for cls in receiver.classes:
             found = cls.find("forward")
             if found is not None and "torch.autograd.Function" in cls.base_names():
-                results.append(self.call(found, [Value(instances=frozenset((Instance(cls=cls),))), *arguments], {}, node))
+                results.append(
+                    self.call(found, [Value(instances=frozenset((Instance(cls=cls),))), *arguments], {}, node)
+                )
         if not results:
             self.interpreter.flag("unresolved-call", node, "apply of a class the scan can't resolve")
         return join(results)
@@ -377,15 +451,30 @@ class CallMeanings:
         if name == "item":
             return Value(marks=frozenset((values.HOSTDATA,)))
         if name in facts.HOST_READS:
-            level = None if name == "tolist" else "cheat"
+            level: Level | None = None if name == "tolist" else "cheat"
             if interpreter.phase == "forward":
-                interpreter.flag("host-data-read", node, f".{name}() reads tensor values into Python", level if level == "cheat" else None)
+                interpreter.flag(
+                    "host-data-read",
+                    node,
+                    f".{name}() reads tensor values into Python",
+                    level,
+                )
             return Value(container=True, marks=frozenset((values.HOSTDATA,)))
         if name in facts.TENSOR_ALLOCATION:
             return self._allocate(arguments, dict(keywords), node)
         if name in facts.VIEW_METHODS:
-            container = name in ("unbind", "chunk", "split", "split_with_sizes", "tensor_split", "hsplit", "vsplit", "dsplit", "__iter__")
-            return Value(**{**_fields(receiver), "container": container})
+            container = name in (
+                "unbind",
+                "chunk",
+                "split",
+                "split_with_sizes",
+                "tensor_split",
+                "hsplit",
+                "vsplit",
+                "dsplit",
+                "__iter__",
+            )
+            return replace(receiver, container=container)
         if name in facts.EXPANSIONS:
             return receiver.marked(values.EXPANDED)
         if name in facts.TRANSPOSITIONS:
@@ -399,9 +488,11 @@ class CallMeanings:
         if name in facts.CASTS:
             if interpreter.phase == "forward":
                 interpreter.flag("dtype-cast", node, f".{name}() may cast")
-            return Value(**{**_fields(receiver), "sites": frozenset(receiver.sites)})
+            return replace(receiver, sites=frozenset(receiver.sites))
         if name in facts.MATERIALISATIONS:
-            return interpreter.computes("materialised-broadcast", node, f".{name}() copies a broadcast", receiver)
+            return interpreter.computes(
+                "materialised-broadcast", node, f".{name}() copies a broadcast", receiver
+            )
         if name in facts.INITIALISERS:
             if interpreter.phase == "forward" and values.FRESH not in receiver.marks:
                 rule = "tensor-method-compute" if values.EXTENSION in receiver.marks else "input-mutated"
@@ -415,12 +506,16 @@ class CallMeanings:
                 elif values.INPUT in receiver.marks:
                     interpreter.flag("input-mutated", node, "an input is overwritten in the adapter")
                 elif source.holds_tensor:
-                    interpreter.flag("adapter-data-movement", node, "copy_() moves tensor data in the adapter")
+                    interpreter.flag(
+                        "adapter-data-movement", node, "copy_() moves tensor data in the adapter"
+                    )
             return receiver
         if name in facts.RANDOM_METHODS:
             interpreter.flag("random-numbers", node, f".{name}() draws random numbers")
             return receiver
-        return interpreter.computes("tensor-method-compute", node, f".{name}() computes in the adapter", receiver, *everything)
+        return interpreter.computes(
+            "tensor-method-compute", node, f".{name}() computes in the adapter", receiver, *everything
+        )
 
     def _copied(self, receiver: Value, name: str, node: ast.AST) -> Value:
         interpreter = self.interpreter
@@ -429,17 +524,16 @@ class CallMeanings:
         if values.EXPANDED in receiver.marks:
             interpreter.flag("materialised-broadcast", node, f".{name}() copies a broadcast view")
         if values.TRANSPOSED in receiver.marks:
-            self._transposed_copy(receiver, name, node)
+            self._transposed_copy(name, node)
         elif name in facts.COPIES:
             interpreter.flag("layout-copy", node, f".{name}() on a tensor")
         return receiver.unmarked(values.EXPANDED, values.TRANSPOSED)
 
-    def _transposed_copy(self, receiver: Value, name: str, node: ast.AST) -> None:
+    def _transposed_copy(self, name: str, node: ast.AST) -> None:
         # Where the reference itself transposes, copying out the transposition IS part of the target. Elsewhere it
         # is a layout that a kernel asks for, which a person has to judge.
-        level = None if self.reference_transposes else "suspect"
+        level: Level | None = None if self.reference_transposes else "suspect"
         self.interpreter.flag("materialised-transpose", node, f".{name}() copies a transposed view", level)
-        del receiver
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -453,7 +547,3 @@ class _Partial(BoundMethod):
     keywords: Mapping[str, Value] = field(default_factory=dict)
     __eq__ = object.__eq__
     __hash__ = object.__hash__
-
-
-def _fields(value: Value) -> dict[str, object]:
-    return {name: getattr(value, name) for name in value.__dataclass_fields__}

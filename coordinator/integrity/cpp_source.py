@@ -12,17 +12,39 @@ from dataclasses import dataclass, field
 import tree_sitter_cpp
 from tree_sitter import Language, Node, Parser
 
+from coordinator.integrity.words import words
+
 _LANGUAGE = Language(tree_sitter_cpp.language())
-SUFFIXES = (".cpp", ".h", ".hpp", ".cc", ".cxx", ".c", ".hh", ".hxx", ".inl", ".inc", ".ipp", ".tpp", ".asc", ".cce", ".cu")
+SUFFIXES = (
+    ".cpp",
+    ".h",
+    ".hpp",
+    ".cc",
+    ".cxx",
+    ".c",
+    ".hh",
+    ".hxx",
+    ".inl",
+    ".inc",
+    ".ipp",
+    ".tpp",
+    ".asc",
+    ".cce",
+    ".cu",
+)
 _LEXEME = re.compile(
     rb'//(?:\\\n|[^\n])*|/\*.*?\*/|R"([^()\\\s]{0,16})\(.*?\)\1"|"(?:\\.|[^"\\\n])*"'
     rb"|(?<![\w])'(?:\\.|[^'\\\n])+'|<<<|>>>|__\w+__|\[\s*aicore\s*\]",
     re.DOTALL,
 )
 _QUALIFIERS = frozenset(
-    b"__global__ __aicore__ __gm__ __ubuf__ __cbuf__ __ca__ __cb__ __cc__ __fbuf__ __inline__ __forceinline__ "
-    b"__host_aicore__ __simd_vf__ __simt_vf__ __simd_callee__ __noinline__ __restrict__ __mix__ __vector__ __cube__ "
-    b"__schedmode__ __ssbuf__ __sync_noalias__ __sync_alias__ __host__ __device__".split()
+    name.encode()
+    for name in words(
+        "__global__ __aicore__ __gm__ __ubuf__ __cbuf__ __ca__ __cb__ __cc__ __fbuf__ __inline__ __forceinline__ "
+        "__host_aicore__ __simd_vf__ __simt_vf__ __simd_callee__ __noinline__ __restrict__ __mix__ __vector__ "
+        "__cube__ "
+        "__schedmode__ __ssbuf__ __sync_noalias__ __sync_alias__ __host__ __device__"
+    )
 )
 _DEVICE_MARKS = frozenset((b"__aicore__", b"__global__", b"__simd_vf__", b"__simt_vf__", b"__simd_callee__"))
 
@@ -191,7 +213,8 @@ def _index(source: Source) -> None:
             re.search(rb"\b" + name.encode() + rb"\b", header) for name in device_macros
         )
         kernel = any(start <= mark < body.start_byte for mark in source.global_marks) or any(
-            is_global and re.search(rb"\b" + name.encode() + rb"\b", header) for name, is_global in device_macros.items()
+            is_global and re.search(rb"\b" + name.encode() + rb"\b", header)
+            for name, is_global in device_macros.items()
         )
         owner = _enclosing_class(node)
         if marked and owner is not None:
@@ -246,9 +269,18 @@ def _index_macros(source: Source) -> dict[str, bool]:
 def _header_start(node: Node) -> int:
     previous = node.prev_sibling
     parent = node.parent
-    while previous is None and parent is not None and parent.type in ("linkage_specification", "template_declaration"):
+    while (
+        previous is None
+        and parent is not None
+        and parent.type in ("linkage_specification", "template_declaration")
+    ):
         previous, parent = parent.prev_sibling, parent.parent
-    if previous is not None and previous.type in ("string_literal", "template_parameter_list", "extern", "template"):
+    if previous is not None and previous.type in (
+        "string_literal",
+        "template_parameter_list",
+        "extern",
+        "template",
+    ):
         return previous.start_byte
     if previous is not None:
         return previous.end_byte
@@ -291,14 +323,23 @@ def parameters_of(declarator: Node) -> tuple[Parameter, ...]:
     listed = declarator.child_by_field_name("parameters")
     found = []
     for part in listed.named_children if listed is not None else ():
-        if part.type not in ("parameter_declaration", "optional_parameter_declaration", "variadic_parameter_declaration"):
+        if part.type not in (
+            "parameter_declaration",
+            "optional_parameter_declaration",
+            "variadic_parameter_declaration",
+        ):
             continue
         inner = part.child_by_field_name("declarator")
         pointer = False
         while inner is not None and inner.type not in ("identifier", "field_identifier"):
             pointer = pointer or inner.type in ("pointer_declarator", "array_declarator")
             inner = inner.child_by_field_name("declarator") or next(
-                (child for child in inner.named_children if "declarator" in child.type or child.type == "identifier"), None
+                (
+                    child
+                    for child in inner.named_children
+                    if "declarator" in child.type or child.type == "identifier"
+                ),
+                None,
             )
         kind = text_of(part.child_by_field_name("type"))
         found.append(Parameter(name=text_of(inner), type=kind, pointer=pointer or kind == "GM_ADDR"))

@@ -12,9 +12,12 @@ from coordinator.integrity import python_facts
 from coordinator.integrity.cpp_source import Macro, line_of, text_of
 from coordinator.integrity.cpp_values import OTHER, CppValue, join
 from coordinator.integrity.host_walk import HostWalk, Launch, split_qualified
+from coordinator.integrity.words import words
 
-_CASTS = frozenset("static_cast reinterpret_cast const_cast dynamic_cast bit_cast".split())
-_KERNEL_LAUNCH_CALLS = re.compile(r"(aclrtLaunchKernel\w*|rtKernelLaunch\w*|rtLaunchKernel\w*|LaunchAscendKernel|launch_ascend_kernel)$")
+_CASTS = words("static_cast reinterpret_cast const_cast dynamic_cast bit_cast")
+_KERNEL_LAUNCH_CALLS = re.compile(
+    r"(aclrtLaunchKernel\w*|rtKernelLaunch\w*|rtLaunchKernel\w*|LaunchAscendKernel|launch_ascend_kernel)$"
+)
 _LAUNCH_MACROS = frozenset(("ACLRT_LAUNCH_KERNEL", "ICPU_RUN_KF"))
 _CHECKS = re.compile(r"(TORCH_|AT_|C10_|TORCH_INTERNAL_|CHECK|ASSERT|ASCEND_|ACL_|NPU_|GET_|OPS_)\w*")
 
@@ -30,7 +33,11 @@ class HostCalls(HostWalk):
         """The value of a call expression."""
         callee = node.child_by_field_name("function")
         listed = node.child_by_field_name("arguments")
-        nodes = [child for child in listed.named_children if child.type != "comment"] if listed is not None else []
+        nodes = (
+            [child for child in listed.named_children if child.type != "comment"]
+            if listed is not None
+            else []
+        )
         if callee is None:
             return OTHER
         if self._is_launch_site(callee, node, listed):
@@ -71,7 +78,9 @@ class HostCalls(HostWalk):
         return [name]
 
     def _launch(self, names: Sequence[str], arguments: Sequence[CppValue], node: Node) -> CppValue:
-        origins: frozenset[str] = frozenset().union(*(one.origins for one in arguments)) if arguments else frozenset()
+        origins: frozenset[str] = (
+            frozenset().union(*(one.origins for one in arguments)) if arguments else frozenset()
+        )
         if not origins <= self.launched:
             self.launched |= origins
             self.changed = True
@@ -93,7 +102,9 @@ class HostCalls(HostWalk):
         if name in _CASTS or name in ("decltype", "typeid"):
             return join([self.value(child) for child in nodes])
         if name == "ICPU_RUN_KF":
-            return self._launch([text_of(nodes[0])] if nodes else [], [self.value(c) for c in nodes[2:]], node)
+            return self._launch(
+                [text_of(nodes[0])] if nodes else [], [self.value(c) for c in nodes[2:]], node
+            )
         if not namespaces and name in self.env and self.env[name].functions:
             return self._through(self.env[name], [self.value(child) for child in nodes], node)
         arguments = [self.value(child) for child in nodes]
@@ -137,7 +148,9 @@ class HostCalls(HostWalk):
 
     def _forbidden(self, head: str, name: str, node: Node) -> None:
         rule = facts.FORBIDDEN_CALLS.get(name)
-        if rule is not None and not (head == "std" and name in ("bind", "remove", "rename", "connect", "open")):
+        if rule is not None and not (
+            head == "std" and name in ("bind", "remove", "rename", "connect", "open")
+        ):
             if head in ("", "std", "c10_npu"):
                 self.flag(rule, node, f"calls {name}")
         elif name in facts.FORBIDDEN_TYPES and head == "std":
@@ -148,13 +161,19 @@ class HostCalls(HostWalk):
     ) -> CppValue:
         bound = dict(zip(macro.parameters or (), (text_of(child) for child in nodes), strict=False))
         body = re.sub(r"\\\r?\n", " ", macro.body)
-        words = set(re.findall(r"\w+", body)) | {w for text in bound.values() for w in re.findall(r"\w+", text)}
+        words = set(re.findall(r"\w+", body)) | {
+            w for text in bound.values() for w in re.findall(r"\w+", text)
+        }
         everything = [*arguments, *(self.env[word] for word in sorted(words) if word in self.env)]
         names = [bound.get(name, name) for name in macro.launches]
         for match in re.finditer(r"(?:ACLRT_LAUNCH_KERNEL|ICPU_RUN_KF)\s*\(\s*(\w+)", body):
             names.append(bound.get(match.group(1), match.group(1)))
         if "##" in body:
-            names += [kernel for kernel in sorted(self.kernels) if any(text and text in kernel for text in bound.values())]
+            names += [
+                kernel
+                for kernel in sorted(self.kernels)
+                if any(text and text in kernel for text in bound.values())
+            ]
         called = [word for word in sorted(words) if word in self.functions or word in self.externals]
         for one in called:
             if one in self.externals and one not in self.functions:
@@ -188,7 +207,9 @@ class HostCalls(HostWalk):
             if declared.tensor:
                 results.append(replace(join([declared, *returned]), container=declared.container))
             else:
-                results.append(replace(join(returned), tensor=declared.tensor or any(v.tensor for v in returned)))
+                results.append(
+                    replace(join(returned), tensor=declared.tensor or any(v.tensor for v in returned))
+                )
         return join(results)
 
     def _through(self, target: CppValue, arguments: Sequence[CppValue], node: Node) -> CppValue:
@@ -240,7 +261,11 @@ class HostCalls(HostWalk):
     ) -> CppValue:
         origin = f"{self.unit.function.source.path}:{line_of(node)}:{node.start_point[1]}"
         marks = self._options(name, arguments, nodes).marks
-        like = name.endswith("_like") or name.startswith(("apply", "Apply")) or any(one.is_tensor for one in arguments)
+        like = (
+            name.endswith("_like")
+            or name.startswith(("apply", "Apply"))
+            or any(one.is_tensor for one in arguments)
+        )
         if name == "from_blob":
             base = arguments[0] if arguments else OTHER
             return CppValue(tensor=True, marks=base.marks | {values.STAGING}, origins=base.origins | {origin})
@@ -251,24 +276,54 @@ class HostCalls(HostWalk):
     def _library(self, head: str, name: str, arguments: Sequence[CppValue], node: Node) -> CppValue:
         data = [one for one in arguments if one.is_data]
         if name in facts.COPY_CALLS and name not in self.functions:
-            sources = arguments[:2] if head == "std" else arguments[2:3] if name in ("aclrtMemcpy", "aclrtMemcpyAsync", "memcpy_s") else arguments[1:2]
+            sources = (
+                arguments[:2]
+                if head == "std"
+                else arguments[2:3]
+                if name in ("aclrtMemcpy", "aclrtMemcpyAsync", "memcpy_s")
+                else arguments[1:2]
+            )
             if any(one.is_data for one in sources):
                 self.flag("host-copy", node, f"{name} copies an input's or output's bytes")
-            elif data and head != "" or (data and not name.startswith("acl")):
+            elif (data and head != "") or (data and not name.startswith("acl")):
                 self.flag("host-loop", node, f"{name} writes tensor elements on the host")
             return OTHER
         if data and name not in facts.STD_PASSIVE:
             self.flag("host-loop", node, f"std::{name} works on tensor elements")
-        if any(one.is_tensor for one in arguments) and name in ("plus", "minus", "multiplies", "divides", "accumulate"):
+        if any(one.is_tensor for one in arguments) and name in (
+            "plus",
+            "minus",
+            "multiplies",
+            "divides",
+            "accumulate",
+        ):
             self.flag("aten-arithmetic", node, f"std::{name} computes on tensors")
         if name in ("make_tuple", "tie", "make_pair", "vector", "tuple", "pair", "array"):
             inner = join(list(arguments))
             return replace(inner, container=inner.tensor)
-        if name in ("move", "forward", "make_optional", "optional", "ref", "cref", "get", "addressof", "as_const", "exchange", "data", "begin", "end"):
+        if name in (
+            "move",
+            "forward",
+            "make_optional",
+            "optional",
+            "ref",
+            "cref",
+            "get",
+            "addressof",
+            "as_const",
+            "exchange",
+            "data",
+            "begin",
+            "end",
+        ):
             return join(list(arguments))
         if name in ("min", "max"):
             return OTHER
-        return OTHER if not arguments else CppValue(functions=frozenset().union(*(one.functions for one in arguments)))
+        return (
+            OTHER
+            if not arguments
+            else CppValue(functions=frozenset().union(*(one.functions for one in arguments)))
+        )
 
     def _unknown(self, name: str, arguments: Sequence[CppValue], node: Node) -> CppValue:
         tensors = any(one.tensor and not one.pointer for one in arguments)
@@ -289,7 +344,11 @@ class HostCalls(HostWalk):
     def _method(self, callee: Node, nodes: Sequence[Node], node: Node) -> CppValue:
         base = callee.child_by_field_name("argument")
         field = callee.child_by_field_name("field")
-        name = text_of(field.child_by_field_name("name") if field is not None and field.type == "template_method" else field)
+        name = text_of(
+            field.child_by_field_name("name")
+            if field is not None and field.type == "template_method"
+            else field
+        )
         owner = self.value(base)
         arguments = [self.value(child) for child in nodes]
         rule = facts.FORBIDDEN_TYPES.get(name)
@@ -305,7 +364,9 @@ class HostCalls(HostWalk):
             if name in ("data", "begin", "end", "vec", "slice"):
                 return owner
             return OTHER
-        if name in ("push_back", "emplace_back", "insert", "emplace") and any(one.tensor or one.pointer for one in arguments):
+        if name in ("push_back", "emplace_back", "insert", "emplace") and any(
+            one.tensor or one.pointer for one in arguments
+        ):
             self._put(base, join(arguments))
             return OTHER
         if name in ("stream", "Run", "SetCustomHandler", "Name", "Input", "Output"):
@@ -364,7 +425,12 @@ class HostCalls(HostWalk):
             if values.EXPANDED in owner.marks:
                 self.flag("materialised-broadcast", node, f".{name}() copies a broadcast view")
             if values.TRANSPOSED in owner.marks:
-                self.flag("materialised-transpose", node, f".{name}() copies a transposed view", self.transpose_level)
+                self.flag(
+                    "materialised-transpose",
+                    node,
+                    f".{name}() copies a transposed view",
+                    self.transpose_level,
+                )
             return owner.unmarked(values.EXPANDED, values.TRANSPOSED)
         if name == "cpu" or (name == "to" and any(values.ON_HOST in one.marks for one in arguments)):
             if values.STAGING not in owner.marks:

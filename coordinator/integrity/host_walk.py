@@ -25,12 +25,15 @@ from coordinator.integrity.cpp_source import (
 from coordinator.integrity.cpp_values import OTHER, CppValue, join
 from coordinator.integrity.report import Findings
 from coordinator.integrity.rules import Level
+from coordinator.integrity.words import words
 
 _TENSOR_TYPE = re.compile(r"\bTensor\b")
-_CONTAINER_TYPE = re.compile(r"\b(vector|ArrayRef|TensorList|ITensorListRef|array|tuple|pair|List|deque|list|map|unordered_map)\b")
+_CONTAINER_TYPE = re.compile(
+    r"\b(vector|ArrayRef|TensorList|ITensorListRef|array|tuple|pair|List|deque|list|map|unordered_map)\b"
+)
 _LIST_OF_TENSORS = re.compile(r"\b(TensorList|ITensorListRef)\b")
-_CASTS = frozenset("static_cast reinterpret_cast const_cast dynamic_cast bit_cast".split())
-_ARITHMETIC = frozenset("+ - * / % & | ^ < > <= >= == != && ||".split())
+_CASTS = words("static_cast reinterpret_cast const_cast dynamic_cast bit_cast")
+_ARITHMETIC = words("+ - * / % & | ^ < > <= >= == != && ||")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,7 +145,14 @@ class HostWalk:
             if iterable.is_tensor:
                 self.flag("host-loop", node, "host code iterates over a tensor")
             self.visit_all(node.child_by_field_name("body"))
-        elif kind in ("function_definition", "class_specifier", "struct_specifier", "comment", "preproc_def", "preproc_function_def"):
+        elif kind in (
+            "function_definition",
+            "class_specifier",
+            "struct_specifier",
+            "comment",
+            "preproc_def",
+            "preproc_function_def",
+        ):
             return
         elif kind.endswith("expression") or kind in _LEAVES:
             self.value(node)
@@ -157,12 +167,16 @@ class HostWalk:
 
     def _declare(self, node: Node) -> None:
         kind = text_of(node.child_by_field_name("type"))
-        static = any(child.type == "storage_class_specifier" and text_of(child) == "static" for child in node.children)
+        static = any(
+            child.type == "storage_class_specifier" and text_of(child) == "static" for child in node.children
+        )
         constant = re.search(r"\b(const|constexpr)\b", text_of(node).split("=")[0]) is not None
         if static:
             self.check_static(node, kind, constant)
         for last in re.findall(r"\w+", kind):
-            if last in facts.FORBIDDEN_TYPES and ("std::" in kind or "using namespace std" in text_of(self.unit.function.source.root)):
+            if last in facts.FORBIDDEN_TYPES and (
+                "std::" in kind or "using namespace std" in text_of(self.unit.function.source.root)
+            ):
                 self.flag(facts.FORBIDDEN_TYPES[last], node, f"uses {kind}")
         for child in node.children_by_field_name("declarator"):
             self._declare_one(child, kind, static)
@@ -177,7 +191,9 @@ class HostWalk:
             return
         if child.type != "init_declarator":
             for name in _names_in(child):
-                self.assign_name(name, declared.marked(values.STATIC) if static and declared.tensor else declared)
+                self.assign_name(
+                    name, declared.marked(values.STATIC) if static and declared.tensor else declared
+                )
             return
         initial = child.child_by_field_name("value")
         value = self.value(initial) if initial is not None else OTHER
@@ -200,7 +216,9 @@ class HostWalk:
     def check_static(self, node: Node, kind: str, constant: bool) -> None:
         """Record host state that outlives a call: tensors, containers, arrays; constants are no state."""
         expanded = self.aliases.get(kind.strip(), kind)
-        holds = re.search(r"\b(Tensor|map|unordered_map|vector|list|deque|array|set|unordered_set|any|queue)\b", expanded)
+        holds = re.search(
+            r"\b(Tensor|map|unordered_map|vector|list|deque|array|set|unordered_set|any|queue)\b", expanded
+        )
         array = any(part.type == "array_declarator" for part in walk(node))
         pointers = any(part.type == "pointer_declarator" for part in walk(node))
         if constant and not _TENSOR_TYPE.search(expanded):
@@ -241,13 +259,22 @@ class HostWalk:
             return operand
         if kind == "subscript_expression":
             return self._subscript(node)
-        if kind in ("parenthesized_expression", "cast_expression", "comma_expression", "fold_expression", "co_await_expression"):
+        if kind in (
+            "parenthesized_expression",
+            "cast_expression",
+            "comma_expression",
+            "fold_expression",
+            "co_await_expression",
+        ):
             parts = [self.value(child) for child in node.named_children if not child.type.startswith("type_")]
             return parts[-1] if parts else OTHER
         if kind == "conditional_expression":
             self.value(node.child_by_field_name("condition"))
             return join(
-                [self.value(node.child_by_field_name("consequence")), self.value(node.child_by_field_name("alternative"))]
+                [
+                    self.value(node.child_by_field_name("consequence")),
+                    self.value(node.child_by_field_name("alternative")),
+                ]
             )
         if kind in ("qualified_identifier", "template_function"):
             return self._qualified(node)
@@ -357,14 +384,20 @@ class HostWalk:
 
     def _put(self, base: Node | None, value: CppValue) -> None:
         """A container or struct now also holds `value`."""
-        while base is not None and base.type in ("subscript_expression", "field_expression", "parenthesized_expression"):
+        while base is not None and base.type in (
+            "subscript_expression",
+            "field_expression",
+            "parenthesized_expression",
+        ):
             base = base.child_by_field_name("argument") or next(iter(base.named_children), None)
         if base is not None and base.type == "identifier" and (value.tensor or value.pointer):
             name = text_of(base)
             known = self._identifier(name)
             if known.is_tensor or known.is_data:
                 return
-            self.assign_name(name, replace(value, container=value.tensor, pointer=value.pointer and not value.tensor))
+            self.assign_name(
+                name, replace(value, container=value.tensor, pointer=value.pointer and not value.tensor)
+            )
 
     def _subscript(self, node: Node) -> CppValue:
         owner = self.value(node.child_by_field_name("argument"))
@@ -427,9 +460,15 @@ class HostWalk:
                 return True
             self.flag("aten-compute", node, f"{'::'.join(namespaces)}::{name} computes on the host side")
             return False
-        if name[:1].isupper() or re.match(r"k[A-Z]", name) or name in facts.ALLOCATION | facts.METADATA | facts.VIEWS:
+        if (
+            name[:1].isupper()
+            or re.match(r"k[A-Z]", name)
+            or name in facts.ALLOCATION | facts.METADATA | facts.VIEWS
+        ):
             return True
-        if {"indexing", "autograd", "library", "init", "detail"} & set(namespaces[1:]) or name in ("Library",):
+        if {"indexing", "autograd", "library", "init", "detail"} & set(namespaces[1:]) or name in (
+            "Library",
+        ):
             return True
         if not (name in facts.COMMON_OPERATORS or node.type in ("qualified_identifier", "template_function")):
             return True
@@ -448,10 +487,10 @@ class HostWalk:
         return None
 
 
-_LEAVES = frozenset(
+_LEAVES = words(
     "number_literal string_literal char_literal true false null nullptr this raw_string_literal concatenated_string "
     "type_descriptor sizeof_expression alignof_expression primitive_type type_identifier template_type comment auto "
-    "placeholder_type_specifier user_defined_literal field_identifier namespace_identifier".split()
+    "placeholder_type_specifier user_defined_literal field_identifier namespace_identifier"
 )
 
 

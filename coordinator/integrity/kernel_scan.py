@@ -24,8 +24,10 @@ from coordinator.integrity.host_calls import HostCalls
 from coordinator.integrity.host_walk import HostWalk, Unit, parameter_values, split_qualified
 from coordinator.integrity.report import Findings
 from coordinator.integrity.rules import Level
+from coordinator.integrity.words import words
 
 _CONSTANT_TABLE = 48  # float literals in one initialiser
+_NUMBER_TABLE = 160  # literals of any kind in one initialiser
 _ROUNDS = 8  # walks until the parameters of all host functions are known
 
 
@@ -102,7 +104,12 @@ class KernelScan:
         listed = node.child_by_field_name("arguments")
         if callee is None or listed is None or callee.type != "field_expression":
             return
-        if text_of(callee.child_by_field_name("field")).split("<")[0] not in ("def", "impl", "def_static", "attr"):
+        if text_of(callee.child_by_field_name("field")).split("<")[0] not in (
+            "def",
+            "impl",
+            "def_static",
+            "attr",
+        ):
             return
         arguments = [child for child in listed.named_children if child.type != "comment"]
         if not arguments or arguments[0].type not in ("string_literal", "concatenated_string"):
@@ -139,7 +146,14 @@ class KernelScan:
             )
             self.functions.setdefault(made.name, []).append(made)
             return [made.name]
-        if node.type in ("pointer_expression", "call_expression", "parenthesized_expression", "cast_expression", "argument_list", "template_function"):
+        if node.type in (
+            "pointer_expression",
+            "call_expression",
+            "parenthesized_expression",
+            "cast_expression",
+            "argument_list",
+            "template_function",
+        ):
             found: list[str] = []
             for child in node.named_children:
                 if text_of(child) not in ("TORCH_FN", "torch::dispatch", "py::arg"):
@@ -246,7 +260,9 @@ class KernelScan:
                 if len(names) == 2:
                     self.walk.aliases[names[0]] = names[1]
             elif node.type == "alias_declaration":
-                self.walk.aliases[text_of(node.child_by_field_name("name"))] = text_of(node.child_by_field_name("type"))
+                self.walk.aliases[text_of(node.child_by_field_name("name"))] = text_of(
+                    node.child_by_field_name("type")
+                )
             elif node.type == "type_definition":
                 self.walk.aliases[text_of(node.child_by_field_name("declarator"))] = text_of(
                     node.child_by_field_name("type")
@@ -287,7 +303,14 @@ class KernelScan:
     def _check_source(self, source: Source) -> None:
         holder = Unit(
             function=CppFunction(
-                name="", source=source, node=source.root, body=source.root, parameters=(), returns="", device=False, kernel=False
+                name="",
+                source=source,
+                node=source.root,
+                body=source.root,
+                parameters=(),
+                returns="",
+                device=False,
+                kernel=False,
             )
         )
         self.walk.unit, self.walk.silent, self.walk.lowered = holder, False, False
@@ -301,20 +324,31 @@ class KernelScan:
                 if not functions and self._is_host_file(source):
                     self.walk.check_static(node, kind, constant)
             elif node.type == "initializer_list":
-                floats = sum(part.type == "number_literal" and re.search(r"[.eE]", text_of(part)) is not None
-                             and not text_of(part).startswith("0x") for part in walk(node))
-                if floats >= _CONSTANT_TABLE and not (node.parent is not None and node.parent.type == "initializer_list"):
-                    self.walk.flag("constant-table", node, f"{floats} constants in one initialiser")
-            elif node.type in ("asm_statement", "gnu_asm_expression"):
-                if self._is_host_file(source):
-                    self.walk.flag("native-escape", node, "inline assembly on the host side", "suspect")
+                floats = sum(
+                    part.type == "number_literal"
+                    and re.search(r"[.eE]", text_of(part)) is not None
+                    and not text_of(part).startswith("0x")
+                    for part in walk(node)
+                )
+                numbers = sum(part.type == "number_literal" for part in walk(node))
+                if (floats >= _CONSTANT_TABLE or numbers >= _NUMBER_TABLE) and not (
+                    node.parent is not None and node.parent.type == "initializer_list"
+                ):
+                    self.walk.flag("constant-table", node, f"{numbers} constants in one initialiser")
+            elif node.type in ("asm_statement", "gnu_asm_expression") and self._is_host_file(source):
+                self.walk.flag("native-escape", node, "inline assembly on the host side", "suspect")
         for macro in source.macros.values():
             self._check_macro(source, macro)
         self._check_constant_writes(source)
         for match in re.finditer(rb"^(?!\s*#)[^\n#]*\w\\\r?\n\w", source.data, re.MULTILINE):
             line = source.data[: match.start()].count(b"\n") + 1
             if not _inside_macro(source, line):
-                self.findings.add("macro-hides-code", file=source.path, line=line, message="a line splice cuts a name in two")
+                self.findings.add(
+                    "macro-hides-code",
+                    file=source.path,
+                    line=line,
+                    message="a line splice cuts a name in two",
+                )
         if source.root.has_error:
             self._check_errors(source)
 
@@ -323,7 +357,10 @@ class KernelScan:
         if broken * 4 > len(source.data):
             line = next((line_of(node) for node in walk(source.root) if node.type == "ERROR"), 1)
             self.findings.add(
-                "kernel-unreadable", file=source.path, line=line, message="too much of the file does not parse as C++"
+                "kernel-unreadable",
+                file=source.path,
+                line=line,
+                message="too much of the file does not parse as C++",
             )
 
     @staticmethod
@@ -359,9 +396,16 @@ class KernelScan:
             self.findings.add(
                 rule, file=source.path, line=macro.line, message=f"macro {macro.name} computes or escapes"
             )
-        elif re.fullmatch(r"\s*(\w+)\s*", body) and body.strip() in facts.COMMON_OPERATORS | {"dlopen", "dlsym", "system"}:
+        elif re.fullmatch(r"\s*(\w+)\s*", body) and body.strip() in facts.COMMON_OPERATORS | {
+            "dlopen",
+            "dlsym",
+            "system",
+        }:
             self.findings.add(
-                "macro-hides-code", file=source.path, line=macro.line, message=f"{macro.name} stands for {body.strip()}"
+                "macro-hides-code",
+                file=source.path,
+                line=macro.line,
+                message=f"{macro.name} stands for {body.strip()}",
             )
 
     def _check_constant_writes(self, source: Source) -> None:
@@ -375,7 +419,9 @@ class KernelScan:
                 if callee is None or listed is None or not text_of(callee).endswith("SetValue"):
                     continue
                 arguments = [child for child in listed.named_children if child.type != "comment"]
-                if len(arguments) == 2 and all(one.type in ("number_literal", "unary_expression") for one in arguments):
+                if len(arguments) == 2 and all(
+                    one.type in ("number_literal", "unary_expression") for one in arguments
+                ):
                     writes.append(line_of(node))
             if len(writes) >= 32:
                 self.findings.add(
@@ -386,7 +432,7 @@ class KernelScan:
                 )
 
 
-_REGISTRATIONS = frozenset("PYBIND11_MODULE TORCH_LIBRARY TORCH_LIBRARY_IMPL TORCH_LIBRARY_FRAGMENT".split())
+_REGISTRATIONS = words("PYBIND11_MODULE TORCH_LIBRARY TORCH_LIBRARY_IMPL TORCH_LIBRARY_FRAGMENT")
 
 
 def _returns(function: CppFunction) -> bool:
@@ -398,7 +444,12 @@ def _returns(function: CppFunction) -> bool:
 def _at_file_scope(node: Node) -> bool:
     parent = node.parent
     while parent is not None:
-        if parent.type in ("compound_statement", "function_definition", "class_specifier", "struct_specifier"):
+        if parent.type in (
+            "compound_statement",
+            "function_definition",
+            "class_specifier",
+            "struct_specifier",
+        ):
             return False
         parent = parent.parent
     return True

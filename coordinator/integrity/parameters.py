@@ -14,18 +14,22 @@ from typing import Any
 
 from coordinator.integrity import values
 from coordinator.integrity.values import SCALAR, Value
+from coordinator.integrity.words import words
 
 UNSURE = "unsure"  # a mark: nothing tells whether the parameter is a tensor
 
-_TENSOR_USES = frozenset(
+_TENSOR_USES = words(
     "shape dtype device size numel contiguous is_contiguous stride reshape view to dim ndim data_ptr element_size "
-    "unsqueeze squeeze flatten expand transpose permute float half bfloat16 new_empty clone detach T is_cuda".split()
+    "unsqueeze squeeze flatten expand transpose permute float half bfloat16 new_empty clone detach T is_cuda"
 )
-_SCALAR_ANNOTATIONS = frozenset("int float bool str Number complex dtype device".split())
+_SCALAR_ANNOTATIONS = words("int float bool str Number complex dtype device")
 
 
 def tensor_parameters(
-    function: ast.FunctionDef | ast.AsyncFunctionDef, *, files: Mapping[str, str], reference: ast.Module | None
+    function: ast.FunctionDef | ast.AsyncFunctionDef,
+    *,
+    files: Mapping[str, str],
+    reference: ast.Module | None,
 ) -> dict[str, Value]:
     """The abstract value of each parameter but self.
 
@@ -58,18 +62,26 @@ def tensor_parameters(
         found[name] = value
     if arguments.vararg is not None:
         found[arguments.vararg.arg] = Value(
-            tensor=True, container=True, marks=frozenset((values.INPUT,)), sites=frozenset((arguments.vararg.arg,))
+            tensor=True,
+            container=True,
+            marks=frozenset((values.INPUT,)),
+            sites=frozenset((arguments.vararg.arg,)),
         )
     if arguments.kwarg is not None:
         found[arguments.kwarg.arg] = Value(
-            tensor=True, container=True, marks=frozenset((values.INPUT,)), sites=frozenset((arguments.kwarg.arg,))
+            tensor=True,
+            container=True,
+            marks=frozenset((values.INPUT,)),
+            sites=frozenset((arguments.kwarg.arg,)),
         )
     return found
 
 
 def _tensor(name: str, *, container: bool = False, unsure: bool = False) -> Value:
     marks = {values.INPUT, UNSURE} if unsure else {values.INPUT}
-    return Value(tensor=True, container=container, marks=frozenset(marks), sites=frozenset((f"parameter {name}",)))
+    return Value(
+        tensor=True, container=container, marks=frozenset(marks), sites=frozenset((f"parameter {name}",))
+    )
 
 
 def _from_annotation(annotation: ast.expr | None, name: str) -> Value | None:
@@ -102,9 +114,13 @@ def _from_uses(
                 case ast.Attribute(value=ast.Name(id=used), attr=attribute) if used == name:
                     if attribute in _TENSOR_USES:
                         return _tensor(name)
-                case ast.Call(func=ast.Name(id="int" | "float" | "bool" | "range"), args=[ast.Name(id=used), *_]):
+                case ast.Call(
+                    func=ast.Name(id="int" | "float" | "bool" | "range"), args=[ast.Name(id=used), *_]
+                ):
                     scalar = scalar or used == name
-                case ast.Compare(left=ast.Name(id=used), comparators=[ast.Constant(value=int() | float() | str())]):
+                case ast.Compare(
+                    left=ast.Name(id=used), comparators=[ast.Constant(value=int() | float() | str())]
+                ):
                     scalar = scalar or used == name
     return SCALAR if scalar else _tensor(name, unsure=True)
 

@@ -39,11 +39,18 @@ def trace_path(adapter: AdapterTrace, kernel: KernelScan, findings: Findings) ->
         return tuple(steps)
     for name, file, line in adapter.calls:
         steps.append(PathStep(kind="call", name=name, file=file, line=line))
-        bindings = [one for one in kernel.bindings if name in (one.name, "*", "jit") or one.operator.endswith(f".{name}")]
+        bindings = [
+            one
+            for one in kernel.bindings
+            if name in (one.name, "*", "jit") or one.operator.endswith(f".{name}")
+        ]
         bindings = [one for one in bindings if one.functions] or bindings
         if not bindings:
             findings.add(
-                "binding-missing", file=file, line=line, message=f"no m.def registers {name} in the kernel sources"
+                "binding-missing",
+                file=file,
+                line=line,
+                message=f"no m.def registers {name} in the kernel sources",
             )
             continue
         for binding in bindings:
@@ -98,7 +105,8 @@ class _Tracer:
         if launches:
             kind = "launcher" if unit.launches else "host"
             self.steps.insert(
-                position, PathStep(kind=kind, name=function.name, file=function.source.path, line=function.line)
+                position,
+                PathStep(kind=kind, name=function.name, file=function.source.path, line=function.line),
             )
         return launches
 
@@ -126,7 +134,10 @@ class _Tracer:
         working = {"call_expression", "assignment_expression", "update_expression"}
         if not any(node.type in working for node in walk(kernel.body)):
             self.findings.add(
-                "empty-kernel", file=kernel.source.path, line=kernel.line, message=f"kernel {kernel.name} does nothing"
+                "empty-kernel",
+                file=kernel.source.path,
+                line=kernel.line,
+                message=f"kernel {kernel.name} does nothing",
             )
 
     def _check_returned(self, unit: Unit, launches: Sequence[Launch]) -> None:
@@ -136,10 +147,15 @@ class _Tracer:
         file = unit.function.source.path
         for value, line in tensors:
             if values.STATIC in value.marks:
-                self.findings.add("result-cache", file=file, line=line, message="a tensor kept between calls is returned")
+                self.findings.add(
+                    "result-cache", file=file, line=line, message="a tensor kept between calls is returned"
+                )
             if value.origins and not value.origins & launched:
                 self.findings.add(
-                    "launch-output-unused", file=file, line=line, message="what is returned was never given to a kernel"
+                    "launch-output-unused",
+                    file=file,
+                    line=line,
+                    message="what is returned was never given to a kernel",
                 )
             elif not value.origins and values.COMPUTED not in value.marks:
                 self.findings.add(

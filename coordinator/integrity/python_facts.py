@@ -4,61 +4,68 @@ Everything on tensors that no list here names counts as computation, so a new op
 without being listed. Sources: research/npukernelbench.md, the public documentation of torch.
 """
 
-ALLOCATION = frozenset(
+from coordinator.integrity.words import words
+
+ALLOCATION = words(
     "empty empty_like empty_strided empty_permuted zeros zeros_like ones ones_like full full_like tensor "
-    "scalar_tensor arange".split()
+    "scalar_tensor arange"
 )
-TENSOR_ALLOCATION = frozenset("new_empty new_zeros new_ones new_full new_tensor new_empty_strided".split())
+TENSOR_ALLOCATION = words("new_empty new_zeros new_ones new_full new_tensor new_empty_strided")
 
 # torch.<name>(...) that asks or configures, and computes nothing.
-TORCH_METADATA = frozenset(
-    "is_tensor numel result_type promote_types can_cast broadcast_shapes finfo iinfo Size device dtype layout "
-    "is_floating_point is_complex is_nonzero get_default_dtype typename is_grad_enabled no_grad inference_mode "
-    "enable_grad set_grad_enabled is_inference is_inference_mode_enabled memory_format is_storage is_signed Tag "
-    "SymInt sym_int sym_max sym_min".split()
+TORCH_METADATA = words(
+    "is_tensor numel result_type promote_types can_cast broadcast_shapes finfo iinfo Size device dtype "
+    "layout "
+    "is_floating_point is_complex is_nonzero get_default_dtype typename is_grad_enabled no_grad "
+    "inference_mode "
+    "enable_grad set_grad_enabled is_inference is_inference_mode_enabled memory_format is_storage "
+    "is_signed Tag "
+    "SymInt sym_int sym_max sym_min"
 )
-RANDOM = frozenset(
-    "manual_seed seed initial_seed rand rand_like randn randn_like randint randint_like randperm normal bernoulli "
-    "multinomial poisson Generator set_rng_state fork_rng".split()
+RANDOM = words(
+    "manual_seed seed initial_seed rand rand_like randn randn_like randint randint_like randperm normal "
+    "bernoulli "
+    "multinomial poisson Generator set_rng_state fork_rng"
 )
-RANDOM_METHODS = frozenset(
-    "normal_ uniform_ random_ bernoulli_ exponential_ geometric_ log_normal_ cauchy_ bernoulli multinomial".split()
+RANDOM_METHODS = words(
+    "normal_ uniform_ random_ bernoulli_ exponential_ geometric_ log_normal_ cauchy_ bernoulli multinomial"
 )
 
-META_ATTRIBUTES = frozenset(
-    "shape dtype device ndim layout is_cuda is_npu is_cpu is_sparse is_quantized is_leaf is_meta requires_grad "
-    "itemsize nbytes name names grad_fn is_contiguous".split()
+META_ATTRIBUTES = words(
+    "shape dtype device ndim layout is_cuda is_npu is_cpu is_sparse is_quantized is_leaf is_meta "
+    "requires_grad "
+    "itemsize nbytes name names grad_fn is_contiguous"
 )
-META_METHODS = frozenset(
+META_METHODS = words(
     "size dim numel nelement ndimension stride storage_offset element_size is_contiguous data_ptr get_device "
-    "is_floating_point is_complex is_signed is_pinned is_set_to untyped_storage storage __len__ dim_order has_names "
-    "is_shared is_inference is_conj is_neg __hash__ __repr__ const_data_ptr nbytes".split()
+    "is_floating_point is_complex is_signed is_pinned is_set_to untyped_storage storage __len__ dim_order "
+    "has_names "
+    "is_shared is_inference is_conj is_neg __hash__ __repr__ const_data_ptr nbytes"
 )
-VIEW_METHODS = frozenset(
+VIEW_METHODS = words(
     "view view_as squeeze unsqueeze squeeze_ unsqueeze_ narrow select unbind chunk split split_with_sizes "
-    "tensor_split hsplit vsplit dsplit as_strided as_strided_ diagonal unfold detach detach_ alias requires_grad_ "
+    "tensor_split hsplit vsplit dsplit as_strided as_strided_ diagonal unfold detach detach_ alias "
+    "requires_grad_ "
     "requires_grad rename refine_names record_stream pin_memory share_memory_ npu cuda positive resolve_conj "
-    "resolve_neg __iter__ slice_scatter_view".split()
+    "resolve_neg __iter__ slice_scatter_view"
 ) - {"positive"}
 # Views that copy where the strides don't allow a view.
-RESHAPES = frozenset("reshape reshape_as flatten ravel unflatten".split())
-EXPANSIONS = frozenset("expand expand_as broadcast_to".split())
-TRANSPOSITIONS = frozenset(
-    "transpose transpose_ permute t t_ swapaxes swapdims movedim moveaxis adjoint mT T".split()
-)
-TRANSPOSED_ATTRIBUTES = frozenset("T mT H mH".split())
-COPIES = frozenset("contiguous clone".split())
-CASTS = frozenset("to type type_as half float double bfloat16 int long short char byte bool".split())
-MATERIALISATIONS = frozenset("repeat repeat_interleave tile".split())
-MATERIALISING_FUNCTIONS = frozenset("repeat_interleave tile broadcast_tensors".split())
-INITIALISERS = frozenset("zero_ fill_".split())
-HOST_READS = frozenset("tolist numpy __array__ __dlpack__".split())
+RESHAPES = words("reshape reshape_as flatten ravel unflatten")
+EXPANSIONS = words("expand expand_as broadcast_to")
+TRANSPOSITIONS = words("transpose transpose_ permute t t_ swapaxes swapdims movedim moveaxis adjoint mT T")
+TRANSPOSED_ATTRIBUTES = words("T mT H mH")
+COPIES = words("contiguous clone")
+CASTS = words("to type type_as half float double bfloat16 int long short char byte bool")
+MATERIALISATIONS = words("repeat repeat_interleave tile")
+MATERIALISING_FUNCTIONS = words("repeat_interleave tile broadcast_tensors")
+INITIALISERS = words("zero_ fill_")
+HOST_READS = words("tolist numpy __array__ __dlpack__")
 
 VIEW_FUNCTIONS = VIEW_METHODS | RESHAPES | EXPANSIONS | (TRANSPOSITIONS - {"T", "mT"}) | {"clone"}
 
 # torch.npu.<name>, torch.cuda.<name>, torch_npu.npu.<name>
 DEVICE_NAMESPACES = ("torch.npu.", "torch.cuda.", "torch_npu.npu.", "torch.accelerator.")
-SIDE_STREAMS = frozenset("Stream stream ExternalStream NPUGraph CUDAGraph graph set_stream".split())
+SIDE_STREAMS = words("Stream stream ExternalStream NPUGraph CUDAGraph graph set_stream")
 
 # Names whose mere use tells, wherever they stand. The longest dotted prefix wins.
 FORBIDDEN: dict[str, str] = {
@@ -218,33 +225,42 @@ FORBIDDEN_ATTRIBUTES: dict[str, str] = {
     "write_bytes": "file-read",
     "_version": "version-counter-read",
 }
-FORGING_METHODS = frozenset("__eq__ __ne__ __array__ __lt__ __le__ __gt__ __ge__ __bool__ __sub__ __float__".split())
-LOOKUP_METHODS = frozenset("__getattr__ __getattribute__ __new__ __init_subclass__ __class_getitem__ __set_name__".split())
-
-COMPUTING_BUILTINS = frozenset("sum max min abs pow round divmod sorted complex".split())
-SCALAR_BUILTINS = frozenset("int float bool complex".split())
-CONTAINER_BUILTINS = frozenset("list tuple set frozenset reversed iter".split())
-PASSIVE_BUILTINS = frozenset(
-    "len isinstance issubclass hasattr type repr str format print range callable hash bytes bytearray ord chr bin "
-    "hex oct ascii any all slice object super property staticmethod classmethod vars dir id memoryview input help "
-    "delattr setattr".split()
-) | frozenset("ValueError TypeError RuntimeError NotImplementedError AssertionError KeyError ImportError "
-              "IndexError Exception OSError FileNotFoundError ModuleNotFoundError AttributeError "
-              "StopIteration BaseException ArithmeticError ZeroDivisionError Warning UserWarning "
-              "LookupError UnboundLocalError NameError".split())
-# Libraries that only hold or move references: tensors may pass through them.
-PASSIVE_LIBRARIES = (
-    "typing.", "typing_extensions.", "logging.", "warnings.", "dataclasses.", "collections.", "enum.", "abc.", "contextlib.", "pathlib.",
-    "copy.copy", "os.path.", "math.", "string.", "textwrap.", "numbers.", "torch.jit.", "torch._dynamo.",
-    "torch.compiler.", "torch.autograd.function.", "torch.testing.", "torch.utils.checkpoint", "__future__.",
-)  # fmt: skip
-TRANSPARENT_DECORATORS = frozenset(
-    "torch.no_grad torch.inference_mode torch.enable_grad torch.jit.ignore torch.jit.unused torch.jit.export "
-    "torch.compiler.disable torch._dynamo.disable abc.abstractmethod typing.override typing.final typing.no_type_check "
-    "dataclasses.dataclass functools.wraps torch.autograd.function.once_differentiable functools.total_ordering "
-    "torch.set_grad_enabled typing.overload torch.no_grad() torch.inference_mode()".split()
+FORGING_METHODS = words("__eq__ __ne__ __array__ __lt__ __le__ __gt__ __ge__ __bool__ __sub__ __float__")
+LOOKUP_METHODS = words(
+    "__getattr__ __getattribute__ __new__ __init_subclass__ __class_getitem__ __set_name__"
 )
-CACHE_DECORATORS = frozenset("functools.lru_cache functools.cache functools.cached_property".split())
+
+COMPUTING_BUILTINS = words("sum max min abs pow round divmod sorted complex")
+SCALAR_BUILTINS = words("int float bool complex")
+CONTAINER_BUILTINS = words("list tuple set frozenset reversed iter")
+PASSIVE_BUILTINS = words(
+    "len isinstance issubclass hasattr type repr str format print range callable hash bytes bytearray ord "
+    "chr bin "
+    "hex oct ascii any all slice object super property staticmethod classmethod vars dir id memoryview "
+    "input help "
+    "delattr setattr"
+) | words(
+    "ValueError TypeError RuntimeError NotImplementedError AssertionError KeyError ImportError "
+    "IndexError Exception OSError FileNotFoundError ModuleNotFoundError AttributeError "
+    "StopIteration BaseException ArithmeticError ZeroDivisionError Warning UserWarning "
+    "LookupError UnboundLocalError NameError"
+)
+# Libraries that only hold or move references: tensors may pass through them.
+PASSIVE_LIBRARIES = tuple(
+    words(
+        "typing. typing_extensions. logging. warnings. dataclasses. collections. enum. abc. contextlib. pathlib. "
+        "os.path. math. string. textwrap. numbers. __future__."
+    )
+)
+TRANSPARENT_DECORATORS = words(
+    "torch.no_grad torch.inference_mode torch.enable_grad torch.jit.ignore torch.jit.unused torch.jit.export "
+    "torch.compiler.disable torch._dynamo.disable abc.abstractmethod typing.override typing.final "
+    "typing.no_type_check "
+    "dataclasses.dataclass functools.wraps torch.autograd.function.once_differentiable "
+    "functools.total_ordering "
+    "torch.set_grad_enabled typing.overload torch.no_grad() torch.inference_mode()"
+)
+CACHE_DECORATORS = words("functools.lru_cache functools.cache functools.cached_property")
 CLOCKS = ("time.", "datetime.")
 
 

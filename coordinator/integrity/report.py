@@ -89,7 +89,9 @@ class Findings:
     def reasons(self) -> tuple[Reason, ...]:
         """All reasons, the heaviest first."""
         return tuple(
-            sorted(self._reasons.values(), key=lambda reason: (_WEIGHT[reason.level], reason.file, reason.line))
+            sorted(
+                self._reasons.values(), key=lambda reason: (_WEIGHT[reason.level], reason.file, reason.line)
+            )
         )
 
 

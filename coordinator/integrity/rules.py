@@ -47,7 +47,9 @@ RULES: dict[str, Rule] = {
     "model-new-missing": _suspect("the adapter defines no class ModelNew with a forward"),
     "extension-never-called": _cheat("no extension function is called on any way through forward"),
     "extension-result-discarded": _cheat("what forward returns does not come from the extension"),
-    "output-not-from-extension": _suspect("one of the outputs, or an output on some branch, bypasses the extension"),
+    "output-not-from-extension": _suspect(
+        "one of the outputs, or an output on some branch, bypasses the extension"
+    ),
     # The adapter: target computation.
     "torch-compute": _cheat("a torch function computes on tensors in the adapter"),
     "tensor-method-compute": _cheat("a tensor method computes in the adapter"),
@@ -55,7 +57,9 @@ RULES: dict[str, Rule] = {
     "tensor-indexing": _cheat("a tensor is gathered or masked by index in the adapter"),
     "foreign-compute": _cheat("another library (NumPy, operator, ...) computes on tensors in the adapter"),
     "layer-called": _cheat("a torch.nn layer computes in the adapter"),
-    "materialised-broadcast": _cheat("a broadcast is copied out in the adapter instead of indexed in the kernel"),
+    "materialised-broadcast": _cheat(
+        "a broadcast is copied out in the adapter instead of indexed in the kernel"
+    ),
     "materialised-transpose": _cheat("a transposition is copied out in the adapter"),
     "adapter-data-movement": _suspect("the adapter copies tensor data between tensors"),
     "host-data-computed": _cheat("tensor values are read into Python and computed on"),
@@ -89,7 +93,9 @@ RULES: dict[str, Rule] = {
     "tensor-subclass": _cheat("a tensor subclass or a dispatch hook changes what operations mean"),
     "forged-result": _cheat("an object that answers comparisons by itself"),
     "hook-registered": _cheat("a forward hook runs code beside forward"),
-    "harness-hook-overridden": _cheat("the adapter redefines get_init_inputs or another function of the harness"),
+    "harness-hook-overridden": _cheat(
+        "the adapter redefines get_init_inputs or another function of the harness"
+    ),
     "environment-read": _suspect("behaviour hangs on an environment variable"),
     "version-counter-read": _suspect("a tensor's _version or id is read, as result caches do"),
     "time-read": _suspect("a clock is read in code that forward reaches"),

@@ -186,7 +186,8 @@ def join(values: Iterable[Value]) -> Value:
         items = tuple(join(column) for column in columns)
     return Value(
         tensor=any(part.tensor for part in parts),
-        container=any(part.container for part in parts) and all(part.container or not part.tensor for part in parts),
+        container=any(part.container for part in parts)
+        and all(part.container or not part.tensor for part in parts),
         marks=frozenset().union(*(part.marks for part in parts)),
         sites=frozenset().union(*(part.sites for part in parts)),
         names=frozenset().union(*(part.names for part in parts)),

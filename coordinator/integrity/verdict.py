@@ -27,7 +27,9 @@ def scan(files: Mapping[str, str], *, baseline: Mapping[str, str] | None = None)
         kernel.judge([name for name, _, _ in adapter.calls])
         steps = trace_path(adapter, kernel, findings)
     except RecursionError:
-        findings.add("kernel-unreadable", file="kernel/", line=0, message="a kernel source nests too deep to analyse")
+        findings.add(
+            "kernel-unreadable", file="kernel/", line=0, message="a kernel source nests too deep to analyse"
+        )
     reasons = findings.reasons()
     return IntegrityReport(verdict=verdict_of(reasons), reasons=reasons, path=steps)
 

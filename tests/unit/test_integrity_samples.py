@@ -42,7 +42,9 @@ def expectations(files: dict[str, str]) -> set[tuple[str, str, int]]:
 def test_sample_gets_the_verdict_of_its_directory(sample: Path) -> None:
     own = read_workspace(sample)
     report = scan({**BASE, **own})
-    shown = "\n".join(f"{r.level} {r.rule} {r.file}:{r.line} {r.message} | {r.source_line}" for r in report.reasons)
+    shown = "\n".join(
+        f"{r.level} {r.rule} {r.file}:{r.line} {r.message} | {r.source_line}" for r in report.reasons
+    )
     assert report.verdict == VERDICTS[sample.parent.name], shown
     found = {(r.rule, r.file, r.line) for r in report.reasons if r.level != "note"}
     assert expectations(own) <= found, shown
