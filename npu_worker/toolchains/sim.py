@@ -39,7 +39,9 @@ _BASE_FLAGS = (
     "-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
     "-fdiagnostics-color=never", "-DASCENDC_CPU_SIMULATOR=1",
 )  # fmt: skip
-_CANDIDATE_FLAGS = ("-O2", "-w", "-fmax-errors=20", "-ftemplate-backtrace-limit=4")
+_CANDIDATE_FLAGS = ("-w", "-fmax-errors=20", "-ftemplate-backtrace-limit=4")
+#: A source with bindings alone has nothing to speed up, and pybind11's templates are most of its compile time.
+_SPEED_FLAGS = {"kernel": "-O2", "both": "-O2", "": "-O2", "torch": "-O0"}
 _RUNTIME_FLAGS = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
 #: What a source includes decides its prelude: of the kernel's interface, of the light torch, or both.
 _KERNEL_HEADERS = frozenset({"kernel_operator.h"})
@@ -142,7 +144,7 @@ class SimToolchain(Toolchain):
 
     @cached_property
     def _key(self) -> str:
-        settings = (self._version, self.compiler, *self._flags, *_CANDIDATE_FLAGS, *_RUNTIME_FLAGS, *self._includes)
+        settings = (self._version, self.compiler, *self._flags, *_CANDIDATE_FLAGS, *_SPEED_FLAGS.values(), *_RUNTIME_FLAGS, *self._includes)
         return cache.digest_of(settings, self._sim_files())
 
     def prepare(self) -> float:
@@ -179,7 +181,7 @@ class SimToolchain(Toolchain):
             header = scratch / "prelude.h"
             header.write_text("#pragma once\n" + "".join(f'#include "{name}"\n' for name in headers))
             command = (
-                self.compiler, *self._flags, *_CANDIDATE_FLAGS, *self._includes, "-x", "c++-header", str(header),
+                self.compiler, *self._flags, *_CANDIDATE_FLAGS, _SPEED_FLAGS[kind], *self._includes, "-x", "c++-header", str(header),
                 "-o", f"{header}.gch",
             )  # fmt: skip
             self._trusted(command, scratch)
@@ -273,7 +275,8 @@ class SimToolchain(Toolchain):
         directories = dict.fromkeys(["kernel", ".", ".generated", str(PurePosixPath(unit.path).parent)])
         prelude = ("-include", str(self._prelude(unit.prelude))) if unit.prelude else ()
         command = (
-            self.compiler, *self._flags, *_CANDIDATE_FLAGS, *prelude, *(f"-I{name}" for name in directories), *self._includes,
+            self.compiler, *self._flags, *_CANDIDATE_FLAGS, _SPEED_FLAGS[unit.prelude], *prelude,
+            *(f"-I{name}" for name in directories), *self._includes,
             f"-DTORCH_EXTENSION_NAME={extension_name}", f"-ffile-prefix-map={workdir / 'src'}/=",
             "-x", "c++", "-c", unit.path, "-o", str(workdir / "obj" / f"{index}.o"),
         )  # fmt: skip

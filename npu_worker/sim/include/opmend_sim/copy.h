@@ -55,37 +55,37 @@ inline CopyShape in_blocks(const AscendC::DataCopyParams& p) {
 
 namespace AscendC {
 
-template <class T> void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, uint32_t count, Where where = Where::here()) {
+template <class T> void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, uint32_t count, OPMEND_WHERE) {
     const uint64_t bytes = ::opmend_sim::truncated(static_cast<uint64_t>(count) * sizeof(T), "DataCopy", where);
     ::opmend_sim::copy_in(::opmend_sim::side(dst), ::opmend_sim::side(src), {1, bytes, bytes, bytes}, "DataCopy", where);
 }
-template <class T> void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, Where where = Where::here()) {
+template <class T> void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, OPMEND_WHERE) {
     const uint64_t bytes = ::opmend_sim::truncated(static_cast<uint64_t>(count) * sizeof(T), "DataCopy", where);
     ::opmend_sim::copy_out(::opmend_sim::side(dst), ::opmend_sim::side(src), {1, bytes, bytes, bytes}, ::opmend_sim::element_of<T>(), "DataCopy", where);
 }
-template <class T> void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, Where where = Where::here()) {
+template <class T> void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, OPMEND_WHERE) {
     const uint64_t bytes = ::opmend_sim::truncated(static_cast<uint64_t>(count) * sizeof(T), "DataCopy", where);
     ::opmend_sim::copy_within(::opmend_sim::side(dst), ::opmend_sim::side(src), {1, bytes, bytes, bytes}, "DataCopy", where);
 }
-template <class T> void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params, Where where = Where::here()) {
+template <class T> void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params, OPMEND_WHERE) {
     ::opmend_sim::copy_in(::opmend_sim::side(dst), ::opmend_sim::side(src), ::opmend_sim::in_blocks(params), "DataCopy", where);
 }
-template <class T> void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params, Where where = Where::here()) {
+template <class T> void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params, OPMEND_WHERE) {
     ::opmend_sim::copy_out(::opmend_sim::side(dst), ::opmend_sim::side(src), ::opmend_sim::in_blocks(params), ::opmend_sim::element_of<T>(), "DataCopy", where);
 }
-template <class T> void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params, Where where = Where::here()) {
+template <class T> void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params, OPMEND_WHERE) {
     ::opmend_sim::copy_within(::opmend_sim::side(dst), ::opmend_sim::side(src), ::opmend_sim::in_blocks(params), "DataCopy", where);
 }
 
 namespace opmend_detail {
 inline uint64_t up32(uint64_t bytes) { return (bytes + 31) / 32 * 32; }
 template <class T, class Params>
-void pad_in(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Params& p, ::opmend_sim::Padding padding, Where where) {
+void pad_in(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const Params& p, ::opmend_sim::Padding padding, ::opmend_sim::Where where) {
     const uint64_t row = up32(padding.left + static_cast<uint64_t>(p.blockLen) + padding.right);
     ::opmend_sim::copy_in_padded(::opmend_sim::side(dst), ::opmend_sim::side(src),
         {p.blockCount, p.blockLen, static_cast<uint64_t>(p.blockLen) + p.srcStride, row + 32ull * p.dstStride}, padding, "DataCopyPad", where);
 }
-template <class T, class Params> void pad_out(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Params& p, Where where) {
+template <class T, class Params> void pad_out(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const Params& p, ::opmend_sim::Where where) {
     ::opmend_sim::copy_out(::opmend_sim::side(dst), ::opmend_sim::side(src),
         {p.blockCount, p.blockLen, up32(p.blockLen) + 32ull * p.srcStride, static_cast<uint64_t>(p.blockLen) + p.dstStride},
         ::opmend_sim::element_of<T>(), "DataCopyPad", where);
@@ -104,20 +104,20 @@ template <class T> ::opmend_sim::Padding padding_of(const DataCopyPadParams& pad
 
 template <class T>
 void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyExtParams& params, const DataCopyPadExtParams<T>& pad,
-                 Where where = Where::here()) {
+                 OPMEND_WHERE) {
     opmend_detail::pad_in(dst, src, params, opmend_detail::padding_of(pad), where);
 }
 template <class T>
 void DataCopyPad(const LocalTensor<T>& dst, const GlobalTensor<T>& src, const DataCopyParams& params, const DataCopyPadParams& pad,
-                 Where where = Where::here()) {
+                 OPMEND_WHERE) {
     opmend_detail::pad_in(dst, src, params, opmend_detail::padding_of<T>(pad), where);
 }
 template <class T>
-void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& params, Where where = Where::here()) {
+void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyExtParams& params, OPMEND_WHERE) {
     opmend_detail::pad_out(dst, src, params, where);
 }
 template <class T>
-void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params, Where where = Where::here()) {
+void DataCopyPad(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params, OPMEND_WHERE) {
     opmend_detail::pad_out(dst, src, params, where);
 }
 

@@ -31,22 +31,22 @@ public:
     static constexpr TPosition srcPosition = source;
     static constexpr TPosition dstPosition = destination;
     TQueBind() { queue_.depth = depth; }
-    template <class T> LocalTensor<T> AllocTensor(Where where = Where::here()) {
+    template <class T> LocalTensor<T> AllocTensor(OPMEND_WHERE) {
         return tensor<T>(queue_.alloc(where));
     }
-    template <class T> void AllocTensor(LocalTensor<T>& out, Where where = Where::here()) { out = tensor<T>(queue_.alloc(where)); }
-    template <class T> bool EnQue(const LocalTensor<T>& item, Where where = Where::here()) {
+    template <class T> void AllocTensor(LocalTensor<T>& out, OPMEND_WHERE) { out = tensor<T>(queue_.alloc(where)); }
+    template <class T> bool EnQue(const LocalTensor<T>& item, OPMEND_WHERE) {
         queue_.enqueue(item.buffer(), where);
         return true;
     }
-    template <TPosition, TPosition, class T> bool EnQue(const LocalTensor<T>& item, Where where = Where::here()) {
+    template <TPosition, TPosition, class T> bool EnQue(const LocalTensor<T>& item, OPMEND_WHERE) {
         queue_.enqueue(item.buffer(), where);
         return true;
     }
-    template <class T> LocalTensor<T> DeQue(Where where = Where::here()) { return tensor<T>(queue_.dequeue(where)); }
-    template <class T> void DeQue(LocalTensor<T>& out, Where where = Where::here()) { out = tensor<T>(queue_.dequeue(where)); }
-    template <TPosition, TPosition, class T> LocalTensor<T> DeQue(Where where = Where::here()) { return tensor<T>(queue_.dequeue(where)); }
-    template <class T> void FreeTensor(const LocalTensor<T>& item, Where where = Where::here()) { queue_.release(item.buffer(), where); }
+    template <class T> LocalTensor<T> DeQue(OPMEND_WHERE) { return tensor<T>(queue_.dequeue(where)); }
+    template <class T> void DeQue(LocalTensor<T>& out, OPMEND_WHERE) { out = tensor<T>(queue_.dequeue(where)); }
+    template <TPosition, TPosition, class T> LocalTensor<T> DeQue(OPMEND_WHERE) { return tensor<T>(queue_.dequeue(where)); }
+    template <class T> void FreeTensor(const LocalTensor<T>& item, OPMEND_WHERE) { queue_.release(item.buffer(), where); }
     void FreeAllEvent() {}
     bool VacantInQue() const { return queue_.waiting < depth; }
     bool HasTensorInQue() const { return queue_.waiting > 0; }
@@ -66,13 +66,13 @@ template <TPosition position, int depth, auto mask = 0> class TQue : public TQue
 
 template <TPosition position = TPosition::LCM> class TBuf {
 public:
-    template <class T = uint8_t> LocalTensor<T> Get(Where where = Where::here()) const {
+    template <class T = uint8_t> LocalTensor<T> Get(OPMEND_WHERE) const {
         require(where);
         return LocalTensor<T>(reinterpret_cast<T*>(buffer_->data), buffer_->bytes, position, buffer_);
     }
-    template <class T = uint8_t> LocalTensor<T> Get(uint32_t count, Where where = Where::here()) const { return GetWithOffset<T>(count, 0, where); }
+    template <class T = uint8_t> LocalTensor<T> Get(uint32_t count, OPMEND_WHERE) const { return GetWithOffset<T>(count, 0, where); }
     // size in elements, offset in bytes
-    template <class T = uint8_t> LocalTensor<T> GetWithOffset(uint32_t count, uint32_t offset, Where where = Where::here()) const {
+    template <class T = uint8_t> LocalTensor<T> GetWithOffset(uint32_t count, uint32_t offset, OPMEND_WHERE) const {
         require(where);
         const uint64_t bytes = static_cast<uint64_t>(count) * sizeof(T);
         if (offset + bytes > buffer_->bytes)
@@ -82,13 +82,13 @@ public:
     }
     uint32_t GetBufLen() const { return buffer_ ? buffer_->bytes : 0; }
     template <class T> void EnQue(const LocalTensor<T>&) {}
-    template <class T> LocalTensor<T> DeQue(Where where = Where::here()) const { return Get<T>(where); }
-    template <class T> LocalTensor<T> AllocTensor(Where where = Where::here()) const { return Get<T>(where); }
+    template <class T> LocalTensor<T> DeQue(OPMEND_WHERE) const { return Get<T>(where); }
+    template <class T> LocalTensor<T> AllocTensor(OPMEND_WHERE) const { return Get<T>(where); }
     template <class T> void FreeTensor(const LocalTensor<T>&) {}
     void bind(::opmend_sim::Buffer* buffer) { buffer_ = buffer; }
 
 private:
-    void require(Where where) const {
+    void require(::opmend_sim::Where where) const {
         if (!buffer_) ::opmend_sim::fail("buffer-not-initialised", "TBuf.Get before InitBuffer", where);
     }
     ::opmend_sim::Buffer* buffer_ = nullptr;
@@ -105,13 +105,13 @@ public:
         now.ub_used = 0;
     }
     template <TPosition source, TPosition destination, int depth, auto mask>
-    bool InitBuffer(TQueBind<source, destination, depth, mask>& queue, uint8_t number, uint32_t bytes, Where where = Where::here()) {
+    bool InitBuffer(TQueBind<source, destination, depth, mask>& queue, uint8_t number, uint32_t bytes, OPMEND_WHERE) {
         require_vector<source>(where);
         require_vector<destination>(where);
         queue.queue().init(number, bytes, where);
         return true;
     }
-    template <TPosition position> bool InitBuffer(TBuf<position>& buffer, uint32_t bytes, Where where = Where::here()) {
+    template <TPosition position> bool InitBuffer(TBuf<position>& buffer, uint32_t bytes, OPMEND_WHERE) {
         require_vector<position>(where);
         ::opmend_sim::Core& now = ::opmend_sim::core();
         const uint32_t rounded = (bytes + 31) / 32 * 32;
@@ -123,13 +123,13 @@ public:
         ::opmend_sim::Core* now = ::opmend_sim::current_core;
         if (now && now->pipe == this) now->pipe = nullptr;
     }
-    template <HardEvent event> TEventID AllocEventID(Where where = Where::here());
+    template <HardEvent event> TEventID AllocEventID(OPMEND_WHERE);
     template <HardEvent event> void ReleaseEventID(TEventID id);
-    template <HardEvent event> TEventID FetchEventID(Where where = Where::here());
-    TEventID FetchEventID(HardEvent event, Where where = Where::here());
+    template <HardEvent event> TEventID FetchEventID(OPMEND_WHERE);
+    TEventID FetchEventID(HardEvent event, OPMEND_WHERE);
 
 private:
-    template <TPosition position> static void require_vector(Where where) {
+    template <TPosition position> static void require_vector(::opmend_sim::Where where) {
         if constexpr (!::opmend_sim::is_vector_position(position)) ::opmend_sim::unsupported("a buffer outside VECIN, VECOUT and VECCALC", where);
     }
 };

@@ -13,6 +13,9 @@ struct Where {
     static constexpr Where here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return Where{file, line}; }
 };
 
+// Last parameter of every call that may report: the caller's place.
+#define OPMEND_WHERE ::opmend_sim::Where where = ::opmend_sim::Where::here()
+
 // The kernel can't go on (hardware would trap or hang). Reaches Python as RuntimeError "rule: message (file:line)".
 struct KernelError : std::runtime_error {
     using std::runtime_error::runtime_error;

@@ -28,25 +28,25 @@ inline void DataSyncBarrier() {}
 enum class MemDsbT : uint8_t { ALL, DDR, UB, SEQ };
 template <MemDsbT arg> void DataSyncBarrier() {}
 
-template <HardEvent event> void SetFlag(int32_t id, Where where = Where::here()) { ::opmend_sim::set_flag(static_cast<int>(event), id, where); }
-template <HardEvent event> void WaitFlag(int32_t id, Where where = Where::here()) { ::opmend_sim::wait_flag(static_cast<int>(event), id, where); }
+template <HardEvent event> void SetFlag(int32_t id, OPMEND_WHERE) { ::opmend_sim::set_flag(static_cast<int>(event), id, where); }
+template <HardEvent event> void WaitFlag(int32_t id, OPMEND_WHERE) { ::opmend_sim::wait_flag(static_cast<int>(event), id, where); }
 
-template <HardEvent event> TEventID TPipe::AllocEventID(Where where) {
+template <HardEvent event> TEventID TPipe::AllocEventID(::opmend_sim::Where where) {
     return static_cast<TEventID>(::opmend_sim::take_event(static_cast<int>(event), where));
 }
 template <HardEvent event> void TPipe::ReleaseEventID(TEventID id) {
     ::opmend_sim::core().events_taken[static_cast<int>(event)] &= ~(1u << id);
 }
-inline TEventID TPipe::FetchEventID(HardEvent event, Where where) {
+inline TEventID TPipe::FetchEventID(HardEvent event, ::opmend_sim::Where where) {
     const int id = ::opmend_sim::take_event(static_cast<int>(event), where);
     ::opmend_sim::core().events_taken[static_cast<int>(event)] &= ~(1u << id);
     return static_cast<TEventID>(id);
 }
-template <HardEvent event> TEventID TPipe::FetchEventID(Where where) { return FetchEventID(event, where); }
+template <HardEvent event> TEventID TPipe::FetchEventID(::opmend_sim::Where where) { return FetchEventID(event, where); }
 
-template <bool isAIVOnly = true> void SyncAll(Where where = Where::here()) { ::opmend_sim::sync_all(where); }
+template <bool isAIVOnly = true> void SyncAll(OPMEND_WHERE) { ::opmend_sim::sync_all(where); }
 template <bool isAIVOnly = true>
-void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t = 0, Where where = Where::here()) {
+void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t = 0, OPMEND_WHERE) {
     ::opmend_sim::sync_all(where);
 }
 
@@ -64,13 +64,13 @@ template <class T, CacheLine line = CacheLine::SINGLE_CACHE_LINE, DcciDst destin
 void DataCacheCleanAndInvalid(const LocalTensor<T>&) {}
 template <class T> void DataCachePreload(const GlobalTensor<uint64_t>&, const T) {}
 
-template <class T> void InitGlobalMemory(const GlobalTensor<T>& tensor, uint64_t size, T value, Where where = Where::here()) {
+template <class T> void InitGlobalMemory(const GlobalTensor<T>& tensor, uint64_t size, T value, OPMEND_WHERE) {
     for (uint64_t i = 0; i < size; ++i) tensor.SetValue(i, value, where);
 }
-template <class T> void InitOutput(const GlobalTensor<T>& tensor, uint64_t size, T value = T(0), Where where = Where::here()) {
+template <class T> void InitOutput(const GlobalTensor<T>& tensor, uint64_t size, T value = T(0), OPMEND_WHERE) {
     InitGlobalMemory(tensor, size, value, where);
 }
-template <class T> void Fill(const GlobalTensor<T>& tensor, uint64_t size, T value, Where where = Where::here()) {
+template <class T> void Fill(const GlobalTensor<T>& tensor, uint64_t size, T value, OPMEND_WHERE) {
     InitGlobalMemory(tensor, size, value, where);
 }
 
@@ -116,7 +116,7 @@ inline void SetSysWorkspaceForce(GM_ADDR) {}
 inline void SetSysWorkspace(GM_ADDR) {}
 inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }
 inline void OOMCheckAddrRange(GM_ADDR, uint64_t) {}
-template <class... A> void Trap(A...) { ::opmend_sim::fail("trap", "the kernel called Trap", Where{"", 0}); }
+template <class... A> void Trap(A...) { ::opmend_sim::fail("trap", "the kernel called Trap", ::opmend_sim::Where{"", 0}); }
 
 }  // namespace AscendC
 

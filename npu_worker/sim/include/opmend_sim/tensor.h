@@ -4,7 +4,6 @@
 #include "opmend_sim/types.h"
 
 namespace AscendC {
-using ::opmend_sim::Where;
 
 struct ShapeInfo {
     uint8_t shapeDim = 0, originalShapeDim = 0;
@@ -15,11 +14,11 @@ struct ShapeInfo {
 template <class T> class GlobalTensor {
 public:
     using PrimType = T;
-    void SetGlobalBuffer(__gm__ T* buffer, uint64_t size, Where where = Where::here()) {
+    void SetGlobalBuffer(__gm__ T* buffer, uint64_t size, OPMEND_WHERE) {
         bind(buffer, where);
         size_ = size;
     }
-    void SetGlobalBuffer(__gm__ T* buffer, Where where = Where::here()) { bind(buffer, where); }
+    void SetGlobalBuffer(__gm__ T* buffer, OPMEND_WHERE) { bind(buffer, where); }
     T* GetPhyAddr() const { return data_; }
     T* GetPhyAddr(uint64_t offset) const { return data_ + offset; }
     uint64_t GetSize() const { return size_; }
@@ -38,15 +37,15 @@ public:
         view.assume(reinterpret_cast<U*>(data_), range_, size_ * sizeof(T) / sizeof(U));
         return view;
     }
-    T GetValue(uint64_t index, Where where = Where::here()) const {
+    T GetValue(uint64_t index, OPMEND_WHERE) const {
         if (__builtin_expect(!inside(data_ + index), 0)) out_of_range("gm-read-out-of-range", index, where);
         return data_[index];
     }
-    T& operator()(uint64_t index, Where where = Where::here()) const {
+    T& operator()(uint64_t index, OPMEND_WHERE) const {
         if (__builtin_expect(!inside(data_ + index), 0)) out_of_range("gm-access-out-of-range", index, where);
         return data_[index];
     }
-    template <class V> void SetValue(uint64_t index, V value, Where where = Where::here()) const {
+    template <class V> void SetValue(uint64_t index, V value, OPMEND_WHERE) const {
         if (__builtin_expect(!inside(data_ + index), 0)) out_of_range("gm-write-out-of-range", index, where);
         data_[index] = static_cast<T>(value);
     }
@@ -58,7 +57,7 @@ public:
     }
 
 private:
-    void bind(T* buffer, Where where) {
+    void bind(T* buffer, ::opmend_sim::Where where) {
         data_ = buffer;
         if (reinterpret_cast<uintptr_t>(buffer) % sizeof(T) != 0)
             ::opmend_sim::fail("gm-unaligned", "SetGlobalBuffer: the address is not aligned to its element type", where);
@@ -67,7 +66,7 @@ private:
     bool inside(const T* at) const {
         return reinterpret_cast<const uint8_t*>(at) >= range_.begin && reinterpret_cast<const uint8_t*>(at + 1) <= range_.end;
     }
-    [[noreturn]] void out_of_range(const char* rule, uint64_t index, Where where) const {
+    [[noreturn]] void out_of_range(const char* rule, uint64_t index, ::opmend_sim::Where where) const {
         ::opmend_sim::fail(rule, "element " + ::opmend_sim::text(index) + " is outside the tensor's storage of " +
                            ::opmend_sim::text(static_cast<uint64_t>(range_.end - range_.begin)) + " bytes", where);
     }
@@ -104,25 +103,25 @@ public:
     template <class U> LocalTensor<U> ReinterpretCast() const {
         return LocalTensor<U>(reinterpret_cast<U*>(data_), bytes_, position_, buffer_);
     }
-    T GetValue(uint32_t index, Where where = Where::here()) const {
+    T GetValue(uint32_t index, OPMEND_WHERE) const {
         check(index, where);
         return data_[index];
     }
-    template <class V> void SetValue(uint32_t index, V value, Where where = Where::here()) const {
+    template <class V> void SetValue(uint32_t index, V value, OPMEND_WHERE) const {
         check(index, where);
         data_[index] = static_cast<T>(value);
     }
-    T& operator()(uint32_t index, Where where = Where::here()) const {
+    T& operator()(uint32_t index, OPMEND_WHERE) const {
         check(index, where);
         return data_[index];
     }
     ::opmend_sim::Buffer* buffer() const { return buffer_; }
 
 private:
-    void check(uint32_t index, Where where) const {
+    void check(uint32_t index, ::opmend_sim::Where where) const {
         if (__builtin_expect(index >= count_, 0)) scalar_out_of_range(index, where);
     }
-    __attribute__((noinline, cold)) void scalar_out_of_range(uint32_t index, Where where) const;
+    __attribute__((noinline, cold)) void scalar_out_of_range(uint32_t index, ::opmend_sim::Where where) const;
     T* data_ = nullptr;
     uint32_t count_ = 0;
     uint32_t bytes_ = 0;
@@ -152,7 +151,7 @@ T* span(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call,
 }  // namespace opmend_sim
 
 namespace AscendC {
-template <class T> void LocalTensor<T>::scalar_out_of_range(uint32_t index, Where where) const {
+template <class T> void LocalTensor<T>::scalar_out_of_range(uint32_t index, ::opmend_sim::Where where) const {
     ::opmend_sim::check_scalar(data_, index, count_, sizeof(T), where);
 }
 }  // namespace AscendC

@@ -148,7 +148,7 @@ namespace AscendC {
 
 #define OPMEND_BINARY(Name, ...)                                                                                                          \
     template <class T> void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, int32_t count,         \
-                                 Where where = Where::here()) {                                                                            \
+                                 OPMEND_WHERE) {                                                                            \
         static_assert(::opmend_sim::one_of<T, __VA_ARGS__>, #Name " takes " #__VA_ARGS__ " on dav-2201");                                  \
         const size_t n = count > 0 ? static_cast<size_t>(count) : 0;                                                                       \
         ::opmend_sim::lanes<T>(::opmend_sim::Binary::Name, ::opmend_sim::span(dst, n, #Name, "dst", where),                                \
@@ -156,14 +156,14 @@ namespace AscendC {
     }                                                                                                                                      \
     template <class T, bool isSetMask = true>                                                                                              \
     void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, uint64_t mask, const uint8_t repeat,       \
-              const BinaryRepeatParams& params, Where where = Where::here()) {                                                             \
+              const BinaryRepeatParams& params, OPMEND_WHERE) {                                                             \
         static_assert(::opmend_sim::one_of<T, __VA_ARGS__>, #Name " takes " #__VA_ARGS__ " on dav-2201");                                  \
         ::opmend_sim::binary_run(::opmend_sim::Binary::Name, dst, src0, src1,                                                              \
                                  ::opmend_sim::mask_of_length(mask, 256 / sizeof(T), isSetMask, #Name, where), repeat, params, #Name, where); \
     }                                                                                                                                      \
     template <class T, bool isSetMask = true>                                                                                              \
     void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, uint64_t mask[], const uint8_t repeat,     \
-              const BinaryRepeatParams& params, Where where = Where::here()) {                                                             \
+              const BinaryRepeatParams& params, OPMEND_WHERE) {                                                             \
         static_assert(::opmend_sim::one_of<T, __VA_ARGS__>, #Name " takes " #__VA_ARGS__ " on dav-2201");                                  \
         ::opmend_sim::binary_run(::opmend_sim::Binary::Name, dst, src0, src1, ::opmend_sim::mask_of_bits(mask, isSetMask), repeat, params, \
                                  #Name, where);                                                                                           \
@@ -184,7 +184,7 @@ OPMEND_BINARY(FusedMulAddRelu, half, float)
 #undef OPMEND_BINARY
 
 #define OPMEND_UNARY(Name, ...)                                                                                                           \
-    template <class T> void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, int32_t count, Where where = Where::here()) {       \
+    template <class T> void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, int32_t count, OPMEND_WHERE) {       \
         static_assert(::opmend_sim::one_of<T, __VA_ARGS__>, #Name " takes " #__VA_ARGS__ " on dav-2201");                                  \
         const size_t n = count > 0 ? static_cast<size_t>(count) : 0;                                                                       \
         ::opmend_sim::lanes<T>(::opmend_sim::Unary::Name, ::opmend_sim::span(dst, n, #Name, "dst", where),                                 \
@@ -192,14 +192,14 @@ OPMEND_BINARY(FusedMulAddRelu, half, float)
     }                                                                                                                                      \
     template <class T, bool isSetMask = true>                                                                                              \
     void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask, const uint8_t repeat, const UnaryRepeatParams& params,   \
-              Where where = Where::here()) {                                                                                               \
+              OPMEND_WHERE) {                                                                                               \
         static_assert(::opmend_sim::one_of<T, __VA_ARGS__>, #Name " takes " #__VA_ARGS__ " on dav-2201");                                  \
         ::opmend_sim::unary_run(::opmend_sim::Unary::Name, dst, src,                                                                       \
                                 ::opmend_sim::mask_of_length(mask, 256 / sizeof(T), isSetMask, #Name, where), repeat, params, #Name, where); \
     }                                                                                                                                      \
     template <class T, bool isSetMask = true>                                                                                              \
     void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask[], const uint8_t repeat, const UnaryRepeatParams& params, \
-              Where where = Where::here()) {                                                                                               \
+              OPMEND_WHERE) {                                                                                               \
         static_assert(::opmend_sim::one_of<T, __VA_ARGS__>, #Name " takes " #__VA_ARGS__ " on dav-2201");                                  \
         ::opmend_sim::unary_run(::opmend_sim::Unary::Name, dst, src, ::opmend_sim::mask_of_bits(mask, isSetMask), repeat, params, #Name, where); \
     }
@@ -216,7 +216,7 @@ OPMEND_UNARY(Not, int16_t, uint16_t)
 #define OPMEND_SCALAR(Name, ...)                                                                                                          \
     template <class T, bool isSetMask = true>                                                                                              \
     void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, ::opmend_sim::Same<T> scalar, int32_t count,                            \
-              Where where = Where::here()) {                                                                                               \
+              OPMEND_WHERE) {                                                                                               \
         static_assert(::opmend_sim::one_of<T, __VA_ARGS__>, #Name " takes " #__VA_ARGS__ " on dav-2201");                                  \
         const size_t n = count > 0 ? static_cast<size_t>(count) : 0;                                                                       \
         ::opmend_sim::lanes<T>(::opmend_sim::Scalar::Name, ::opmend_sim::span(dst, n, #Name, "dst", where),                                \
@@ -224,14 +224,14 @@ OPMEND_UNARY(Not, int16_t, uint16_t)
     }                                                                                                                                      \
     template <class T, bool isSetMask = true>                                                                                              \
     void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, ::opmend_sim::Same<T> scalar, uint64_t mask, const uint8_t repeat,      \
-              const UnaryRepeatParams& params, Where where = Where::here()) {                                                              \
+              const UnaryRepeatParams& params, OPMEND_WHERE) {                                                              \
         static_assert(::opmend_sim::one_of<T, __VA_ARGS__>, #Name " takes " #__VA_ARGS__ " on dav-2201");                                  \
         ::opmend_sim::scalar_run(::opmend_sim::Scalar::Name, dst, src, scalar,                                                             \
                                  ::opmend_sim::mask_of_length(mask, 256 / sizeof(T), isSetMask, #Name, where), repeat, params, #Name, where); \
     }                                                                                                                                      \
     template <class T, bool isSetMask = true>                                                                                              \
     void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, ::opmend_sim::Same<T> scalar, uint64_t mask[], const uint8_t repeat,    \
-              const UnaryRepeatParams& params, Where where = Where::here()) {                                                              \
+              const UnaryRepeatParams& params, OPMEND_WHERE) {                                                              \
         static_assert(::opmend_sim::one_of<T, __VA_ARGS__>, #Name " takes " #__VA_ARGS__ " on dav-2201");                                  \
         ::opmend_sim::scalar_run(::opmend_sim::Scalar::Name, dst, src, scalar, ::opmend_sim::mask_of_bits(mask, isSetMask), repeat, params, \
                                  #Name, where);                                                                                           \
