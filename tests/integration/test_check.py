@@ -80,7 +80,7 @@ def test_a_kernel_that_never_ends_and_one_that_crashes_are_outcomes(plus):
     edit(
         plus,
         "Add(out, x, y, count);",
-        'if (count == 527) { while (true) { asm volatile(""); } } Add(out, x, y, count);',
+        "volatile bool on = count == 527; while (on) {} Add(out, x, y, count);",
     )
     status, found = check_json(plus, OPMEND_CASE_TIMEOUT="1.5")
     assert status == 1
@@ -91,7 +91,7 @@ def test_a_kernel_that_never_ends_and_one_that_crashes_are_outcomes(plus):
         "timeout",
         "passed",
     ]
-    edit(plus, 'while (true) { asm volatile(""); }', "*reinterpret_cast<volatile int *>(8) = 1;")
+    edit(plus, "while (on) {}", "if (on) *reinterpret_cast<volatile int *>(8) = 1;")
     status, found = check_json(plus)
     assert status == 1
     assert found["failure_type"] == "runtime_error"
@@ -128,7 +128,7 @@ def test_the_text_names_cases_and_the_rate(plus):
         ),
         (lambda root: (root / "cases.toml").write_text("inputs = [\ncases = [}"), (), "cases.toml:"),
         (lambda root: (root / "cases.toml").unlink(), (), "no case file"),
-        (lambda root: shutil.rmtree(root), (), "no such workspace"),
+        (shutil.rmtree, (), "no such workspace"),
         (lambda root: None, ("--device", "cray"), "cray"),
         (lambda root: None, ("--cases", "some"), "some"),
         (lambda root: (root.parent / "cohort.toml").write_text("max_elements = -1"), (), "max_elements"),
@@ -146,7 +146,7 @@ def test_bad_input_is_one_line_and_status_2(plus, spoil, arguments, said):
 
 
 def test_a_reference_that_fails_is_infrastructure(plus):
-    edit(plus, "return x + y", "return x @ y @ x @ y", path="model.py")
+    edit(plus, "return x + y", "return x + y if x.numel() != 527 else x @ y @ x", path="model.py")
     status, found = check_json(plus)
     assert status == 3
     assert found["failure_type"] == "execution_aborted"
