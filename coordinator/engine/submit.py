@@ -1,52 +1,20 @@
 """Submit a run: a frozen cohort × arm × model × trials becomes tasks, in one transaction."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
-from pydantic import Field
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
 
+from coordinator.cohort.freeze import FrozenCohort, FrozenOperator
 from coordinator.engine.arms import arm_named
 from coordinator.engine.bounds import KB_MODEL, Bounds, Thresholds
 from schema.blobs import put_tree
-from schema.canonical import canonical_json, digest
 from schema.errors import BadInput, CohortError
 from schema.events import TaskCreated, append
-from schema.results import Record
 from schema.tables import Cohort, Run, Task
 
 MOST_TRIALS = 1000
-
-
-class FrozenOperator(Record):
-    """One operator as the cohort froze it.
-
-    Attributes:
-        files: the workspace, path → text.
-        compact: positions of the compact set in the full set. full: all positions.
-        cut: positions that max_elements leaves out.
-    """
-
-    name: str
-    level: str = ""
-    category: str = "other"
-    files: Mapping[str, str]
-    compact: tuple[int, ...] = Field(min_length=1)
-    full: tuple[int, ...] = Field(min_length=1)
-    cut: tuple[int, ...] = ()
-    max_elements: int | None = None
-    seed: int = 1
-
-
-class FrozenCohort(Record):
-    """A cohort as it was frozen; `manifest` names every file by its digest."""
-
-    name: str
-    manifest: dict[str, Any]
-    operators: tuple[FrozenOperator, ...]
 
 
 def submit_run(
@@ -134,6 +102,10 @@ def _check(name: str, operators: tuple[FrozenOperator, ...]) -> None:
                 mend="rename one in its operator.toml",
             )
         seen.add(operator.name)
+        if not operator.compact:
+            raise CohortError(
+                f"no case of {operator.name} is within the size limit", where=name, mend="raise max_elements"
+            )
         stray = sorted((set(operator.compact) | set(operator.cut)) - set(operator.full))
         if stray:
             raise CohortError(f"case {stray[0]} of {operator.name} is not in its full set", where=name)
@@ -144,10 +116,9 @@ def _check(name: str, operators: tuple[FrozenOperator, ...]) -> None:
 
 def _cohort(session: Session, cohort: FrozenCohort) -> int:
     """The row of a frozen cohort; the same manifest is the same cohort."""
-    key = digest(canonical_json(cohort.manifest))
     session.execute(
         insert(Cohort)
-        .values(name=cohort.name, digest=key, manifest=cohort.manifest)
+        .values(name=cohort.name, digest=cohort.digest, manifest=cohort.manifest)
         .on_conflict_do_nothing(index_elements=["digest"])
     )
-    return session.execute(select(Cohort.id).where(Cohort.digest == key)).scalar_one()
+    return session.execute(select(Cohort.id).where(Cohort.digest == cohort.digest)).scalar_one()

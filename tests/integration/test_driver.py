@@ -7,16 +7,18 @@ from typing import Any
 import pytest
 from sqlalchemy import func, select, text, update
 
+from coordinator.cohort.freeze import FrozenCohort, FrozenOperator
 from coordinator.engine import records
 from coordinator.engine.bounds import Bounds
 from coordinator.engine.driver import Driver, Scan
 from coordinator.engine.replay import replay
-from coordinator.engine.requests import cancel_run, cancel_task, resolve
+from coordinator.engine.requests import cancel_run, cancel_task
+from coordinator.engine.resolution import resolve_task
 from coordinator.engine.state import fold
-from coordinator.engine.submit import FrozenCohort, FrozenOperator, submit_run
+from coordinator.engine.submit import submit_run
 from coordinator.engine.sweeper import Sweeper
 from schema import events, leases
-from schema.blobs import get_tree, put_blob, put_tree
+from schema.blobs import get_tree, put_blob, put_tree, tree_digest
 from schema.database import Database
 from schema.errors import BadInput, CohortError, HistoryError, NotFound
 from schema.jobs import Proposal, Proposals
@@ -118,22 +120,16 @@ def make_driver(database: Database, **rooms: Any) -> Driver:
     return Driver(database, **{"scan": scan, "retrieve": entries, **rooms})
 
 
-def operator(name: str = "Add", files: dict[str, str] | None = None) -> FrozenOperator:
+def operator(name: str) -> FrozenOperator:
     return FrozenOperator(
-        name=name,
-        level="L1",
-        category="elementwise",
-        files=files or BASE,
-        compact=(0, 1),
-        full=(0, 1, 2),
-        seed=3,
-    )
+        name=name, level="L1", category="elementwise", files=BASE, tree=tree_digest(BASE), compact=(0, 1),
+        full=(0, 1, 2), cut=(), max_elements=None, seed=3, case_names=("a", "b", "c"),
+    )  # fmt: skip
 
 
 def submit(database: Database, names: Sequence[str] = ("Add",), **options: Any) -> list[int]:
-    cohort = FrozenCohort(
-        name="c", manifest={"names": list(names)}, operators=tuple(operator(one) for one in names)
-    )
+    found = tuple(operator(one) for one in names)
+    cohort = FrozenCohort(name="c", manifest={"names": list(names)}, digest="-".join(names), operators=found)
     with database.transaction() as session:
         run = submit_run(session, cohort, **options)
         return list(session.execute(select(Task.id).where(Task.run_id == run).order_by(Task.id)).scalars())
@@ -361,11 +357,11 @@ def test_a_suspect_task_can_be_resolved_once(database: Database) -> None:
     with database.transaction() as session, pytest.raises(HistoryError, match="comes too late"):
         events.append(session, task, events.CancelRequested(author="me"))
     with database.transaction() as session:
-        with pytest.raises(BadInput, match="cited"):
-            resolve(session, task, verdict="CLEAN", citation=" ", author="me")
-        assert (
-            resolve(session, task, verdict="CLEAN", citation="kernel/a.cpp:2 copies", author="me") == "passed"
-        )
+        word = {"verdict": "CLEAN", "because": "it copies", "author": "me"}
+        for nowhere in ("", "kernel/a.cpp", "kernel/a.cpp:4", "kernel/z.cpp:1"):
+            with pytest.raises(BadInput, match="cite"):
+                resolve_task(session, task, citation=nowhere, **word)
+        assert resolve_task(session, task, citation="kernel/a.cpp:2", **word) == "passed"
     assert outcome_of(database, task) == "passed"
     check_log(database, task)
     with database.transaction() as session:
@@ -373,7 +369,7 @@ def test_a_suspect_task_can_be_resolved_once(database: Database) -> None:
             -1
         ] == "resolution"
         with pytest.raises(BadInput, match="not suspect"):
-            resolve(session, task, verdict="CHEAT", citation="x", author="me")
+            resolve_task(session, task, citation="kernel/a.cpp:2", **word)
 
 
 def test_one_task_that_can_not_be_decided_does_not_stop_the_others(database: Database) -> None:
