@@ -145,6 +145,7 @@ class CallMeanings:
         interpreter = self.interpreter
         if interpreter.phase == "forward":
             call = (function, interpreter.scope.file, getattr(node, "lineno", 0))
+            interpreter.extension_count += 1
             if call not in interpreter.extension_calls:
                 interpreter.extension_calls.append(call)
             for value in everything:
@@ -448,6 +449,8 @@ class CallMeanings:
         everything = [*arguments, *keywords.values()]
         if name in facts.META_METHODS:
             return Value(container=name in ("size", "stride"))
+        if name in ("storage", "untyped_storage"):
+            return receiver
         if name == "item":
             return Value(marks=frozenset((values.HOSTDATA,)))
         if name in facts.HOST_READS:

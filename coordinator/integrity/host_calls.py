@@ -26,9 +26,6 @@ _CHECKS = re.compile(r"(TORCH_|AT_|C10_|TORCH_INTERNAL_|CHECK|ASSERT|ASCEND_|ACL
 class HostCalls(HostWalk):
     """The walk, with calls."""
 
-    kernels: frozenset[str] = frozenset()
-    externals: frozenset[str] = frozenset()  # declared, not defined here
-
     def call(self, node: Node) -> CppValue:
         """The value of a call expression."""
         callee = node.child_by_field_name("function")
@@ -215,7 +212,9 @@ class HostCalls(HostWalk):
     def _through(self, target: CppValue, arguments: Sequence[CppValue], node: Node) -> CppValue:
         results = []
         for name in sorted(target.functions):
-            if name in self.kernels:
+            if name in self.lambdas:
+                results.append(self.inline(name, arguments))
+            elif name in self.kernels:
                 results.append(self._launch([name], arguments, node))
             elif name in self.functions:
                 results.append(self._workspace_call(name, arguments, node))
@@ -369,6 +368,9 @@ class HostCalls(HostWalk):
         ):
             self._put(base, join(arguments))
             return OTHER
+        for function in self.functions.get(name, ()):
+            if not function.device:
+                return self._workspace_call(name, arguments, node)
         if name in ("stream", "Run", "SetCustomHandler", "Name", "Input", "Output"):
             return self._op_command(name, callee, node, owner)
         if name in ("findSchemaOrThrow", "callBoxed", "typed", "redispatch"):
@@ -379,9 +381,6 @@ class HostCalls(HostWalk):
         marks = owner.marks | self._options(name, arguments, nodes).marks
         if name == "device" and nodes:
             marks = (marks - {values.ON_DEVICE, values.ON_HOST}) | self._options(name, arguments, nodes).marks
-        for function in self.functions.get(name, ()):
-            if not function.device:
-                return self._workspace_call(name, arguments, node)
         if any(one.is_data for one in arguments) and name == "assign":
             self.flag("host-copy", node, "tensor data is copied into a host container")
         return replace(owner, marks=marks, functions=frozenset(), container=False)

@@ -80,6 +80,10 @@ class HostWalk:
     env: dict[str, CppValue] = field(default_factory=dict)
     unit: Unit = field(init=False)
     fields: dict[str, str] = field(default_factory=dict)
+    lambdas: dict[str, Node] = field(default_factory=dict)
+    inlining: set[str] = field(default_factory=set)
+    kernels: frozenset[str] = frozenset()
+    externals: frozenset[str] = frozenset()  # declared, not defined in the workspace
     transpose_level: Level | None = None
 
     # ---- driving -------------------------------------------------------------------------------------------
@@ -131,7 +135,7 @@ class HostWalk:
         """Walk a statement, or any node that is no expression."""
         kind = node.type
         if kind == "declaration":
-            self._declare(node)
+            self.declare(node)
         elif kind == "return_statement":
             parts = node.named_children
             value = self.value(parts[0]) if parts else OTHER
@@ -165,7 +169,8 @@ class HostWalk:
         if node is not None:
             self.visit(node)
 
-    def _declare(self, node: Node) -> None:
+    def declare(self, node: Node) -> None:
+        """Walk a declaration: its variables, and what initialises them."""
         kind = text_of(node.child_by_field_name("type"))
         static = any(
             child.type == "storage_class_specifier" and text_of(child) == "static" for child in node.children
@@ -299,7 +304,7 @@ class HostWalk:
             return self.env[name]
         if name in self.globals_:
             return self.globals_[name]
-        if name in self.functions:
+        if name in self.functions or name in self.kernels or name in self.externals:
             return CppValue(functions=frozenset((name,)))
         return OTHER
 
@@ -312,15 +317,33 @@ class HostWalk:
         self.env[name] = value if known is None else join((known, value))
 
     def _lambda(self, node: Node) -> CppValue:
-        # Its body sees the enclosing variables by name; its returns are not the enclosing function's.
-        returned = list(self.unit.returned)
+        name = f"lambda {self.unit.function.source.path}:{node.start_byte}"
+        self.lambdas[name] = node
+        self.inline(name, None)
+        return CppValue(functions=frozenset((name,)))
+
+    def inline(self, name: str, arguments: Sequence[CppValue] | None) -> CppValue:
+        """Walk a lambda's body where it is made or called; it sees the enclosing variables by name.
+
+        Args:
+            name: key in `lambdas`.
+            arguments: the values it is called with; None where it is only made.
+        """
+        node = self.lambdas[name]
+        if name in self.inlining:
+            return OTHER
+        self.inlining.add(name)
+        outer, self.unit.returned = self.unit.returned, []
         declarator = node.child_by_field_name("declarator")
-        for parameter in parameters_of(declarator) if declarator is not None else ():
-            self.assign_name(parameter.name, self.declared(parameter.type, pointer=parameter.pointer))
+        for index, parameter in enumerate(parameters_of(declarator) if declarator is not None else ()):
+            declared = self.declared(parameter.type, pointer=parameter.pointer)
+            given = arguments[index] if arguments is not None and index < len(arguments) else declared
+            self.assign_name(parameter.name, join((declared, given)) if declared != OTHER else given)
         self.visit_all(node.child_by_field_name("body"))
-        inner = [value for value, _, _ in self.unit.returned[len(returned) :]]
-        self.unit.returned[:] = returned
-        return replace(join(inner), functions=frozenset())
+        inner = [value for value, _, _ in self.unit.returned]
+        self.unit.returned = outer
+        self.inlining.discard(name)
+        return join(inner)
 
     def _field(self, node: Node) -> CppValue:
         base = node.child_by_field_name("argument")
@@ -430,7 +453,7 @@ class HostWalk:
         resolved = self.namespaces(namespaces)
         if resolved and resolved[0] in facts.TENSOR_NAMESPACES:
             self.check_tensor_name(resolved, last, node)
-        if last in self.functions:
+        if last in self.functions or last in self.kernels:
             return CppValue(functions=frozenset((last,)))
         if last in ("kPrivateUse1", "kNPU"):
             return CppValue(marks=frozenset((values.ON_DEVICE,)))

@@ -73,7 +73,7 @@ class Interpreter(Expressions):
                     [lambda: self._guarded(node.body, empty), lambda: self.run(node.orelse)], mixes=not empty
                 )
             case ast.With() | ast.AsyncWith():
-                before = len(self.extension_calls)
+                before = self.extension_count
                 suppresses = False
                 for item in node.items:
                     context = self.evaluate(item.context_expr)
@@ -81,7 +81,7 @@ class Interpreter(Expressions):
                     if item.optional_vars is not None:
                         self.assign(item.optional_vars, context)
                 self.run(node.body)
-                if suppresses and len(self.extension_calls) > before:
+                if suppresses and self.extension_count > before:
                     self.flag(
                         "fallback-around-extension", node, "exceptions of the extension call are suppressed"
                     )
@@ -156,11 +156,11 @@ class Interpreter(Expressions):
             self._branches([turn, lambda: None], mixes=False, loops=True)
 
     def _try(self, node: ast.Try | ast.TryStar) -> None:
-        before = len(self.extension_calls)
+        before = self.extension_count
         start = self._snapshot()
         self.run(node.body)
         ended, self.ended = self.ended, False
-        called = len(self.extension_calls) > before and self.phase == "forward"
+        called = self.extension_count > before and self.phase == "forward"
         done = self._snapshot()
 
         def handler(part: ast.ExceptHandler) -> Callable[[], None]:

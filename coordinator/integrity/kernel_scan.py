@@ -200,14 +200,21 @@ class KernelScan:
         reached = self._reached(entries)
         self.walk.silent = False
         for unit in self._host_units():
-            self.walk.lowered = bool(entries) and id(unit.function) not in reached
+            registration = unit.function.name in _REGISTRATIONS
+            self.walk.lowered = bool(entries) and id(unit.function) not in reached and not registration
             self.walk.walk_unit(unit)
         for source in self.sources:
             self._check_source(source)
 
     def _host_units(self) -> list[Unit]:
         called = {name for unit in list(self.walk.units.values()) for name in unit.calls}
-        return [
+        registrations = [
+            self.walk.unit_of(function)
+            for source in self.sources
+            for function in source.functions
+            if function.name in _REGISTRATIONS
+        ]
+        return registrations + [
             self.walk.unit_of(function)
             for name in sorted(self.functions)
             for function in self.functions[name]
@@ -275,30 +282,25 @@ class KernelScan:
                     for child in node.children_by_field_name("declarator"):
                         self.walk.fields[text_of(child)] = kind
             elif node.type == "declaration" and _at_file_scope(node):
-                self._index_global(node, source, holder)
+                self._index_global(node)
 
     def _index_using(self, node: Node) -> None:
         match = re.match(r"using\s+((?:at|torch|c10)(?:::\w+)*)::(\w+)\s*;", text_of(node))
         if match is not None:
             self.walk.aliases.setdefault(match.group(2), f"{match.group(1)}::{match.group(2)}")
 
-    def _index_global(self, node: Node, source: Source, holder: CppFunction) -> None:
+    def _index_global(self, node: Node) -> None:
         for child in node.children_by_field_name("declarator"):
-            if any(part.type == "function_declarator" for part in walk(child)):
+            if child.type != "init_declarator" and any(p.type == "function_declarator" for p in walk(child)):
                 for part in walk(child):
                     if part.type == "function_declarator":
                         name = text_of(part.child_by_field_name("declarator")).split("::")[-1]
                         self.walk.externals |= {name}
                 continue
-            kind = text_of(node.child_by_field_name("type"))
-            declared = self.walk.declared(kind)
-            inner: Node | None = child
-            while inner is not None and inner.type != "identifier":
-                inner = inner.child_by_field_name("declarator")
-            if inner is not None and not re.search(r"\b(const|constexpr)\b", text_of(node).split("=")[0]):
-                marked = declared.marked(values.STATIC) if declared.tensor else declared
-                self.walk.globals_[text_of(inner)] = marked
-        del source, holder
+            self.walk.env = {}
+            self.walk.declare(node)
+            for name, value in self.walk.env.items():
+                self.walk.globals_[name] = value.marked(values.STATIC) if value.tensor else value
 
     def _check_source(self, source: Source) -> None:
         holder = Unit(
@@ -320,9 +322,14 @@ class KernelScan:
             elif node.type == "declaration" and _at_file_scope(node):
                 kind = text_of(node.child_by_field_name("type"))
                 constant = re.search(r"\b(const|constexpr)\b", text_of(node).split("=")[0]) is not None
-                functions = any(part.type == "function_declarator" for part in walk(node))
+                functions = any(part.type == "function_declarator" for part in walk(node)) and not any(
+                    child.type == "init_declarator" for child in node.children
+                )
                 if not functions and self._is_host_file(source):
                     self.walk.check_static(node, kind, constant)
+                if not functions:
+                    self.walk.env = {}
+                    self.walk.declare(node)
             elif node.type == "initializer_list":
                 floats = sum(
                     part.type == "number_literal"

@@ -56,7 +56,8 @@ class Returned:
 
 def parts_of(value: Value) -> list[Value]:
     """The single outputs in a returned value, as far as they are known."""
-    return list(value.items) if value.items is not None else [value.element()]
+    grown = any(cell.content is not None for cell in value.cells)
+    return list(value.items) if value.items is not None and not grown else [value.element()]
 
 
 @dataclass(eq=False)
@@ -74,6 +75,7 @@ class Memory:
     phase: str = "load"
     calls: Calls = field(init=False)
     extension_calls: list[tuple[str, str, int]] = field(default_factory=list)
+    extension_count: int = 0
     ended: bool = False
     visited: set[int] = field(default_factory=set)
     functions: list[Function] = field(default_factory=list)

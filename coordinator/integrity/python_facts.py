@@ -38,7 +38,7 @@ META_ATTRIBUTES = words(
 )
 META_METHODS = words(
     "size dim numel nelement ndimension stride storage_offset element_size is_contiguous data_ptr get_device "
-    "is_floating_point is_complex is_signed is_pinned is_set_to untyped_storage storage __len__ dim_order "
+    "is_floating_point is_complex is_signed is_pinned is_set_to __len__ dim_order "
     "has_names "
     "is_shared is_inference is_conj is_neg __hash__ __repr__ const_data_ptr nbytes"
 )
@@ -73,6 +73,7 @@ FORBIDDEN: dict[str, str] = {
     "builtins.exec": "dynamic-execution",
     "builtins.compile": "dynamic-execution",
     "builtins.__import__": "import-trick",
+    "builtins.__builtins__": "introspection",
     "builtins.globals": "introspection",
     "builtins.locals": "introspection",
     "builtins.open": "file-read",
