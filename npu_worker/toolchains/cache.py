@@ -67,3 +67,48 @@ def entry(root: Path, name: str, build: Callable[[Path], None]) -> Path:
             shutil.rmtree(scratch, ignore_errors=True)
             raise
     return target
+
+
+class ObjectStore:
+    """Compiled objects by the hash of all that went into them, shared by workers.
+
+    Between two rounds of a repair most sources stay the same, the bindings above all, so most compiles are look-ups.
+
+    Args:
+        root: the directory; made on the first `put`.
+        most: objects kept; the longest unused go first.
+    """
+
+    def __init__(self, root: Path, *, most: int = 2000) -> None:
+        self._root = root
+        self._most = most
+
+    def get(self, key: str, target: Path) -> bool:
+        """Copy the object to `target`; False if it is not there."""
+        source = self._root / f"{key}.o"
+        try:
+            shutil.copyfile(source, target)
+            os.utime(source)
+        except OSError:
+            return False
+        return True
+
+    def put(self, key: str, source: Path) -> None:
+        """Keep a copy of `source`. A store that can't be written to is no store, and no error."""
+        try:
+            self._root.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, scratch = tempfile.mkstemp(prefix=".object.", dir=self._root)
+            os.close(handle)
+            shutil.copyfile(source, scratch)
+            Path(scratch).rename(self._root / f"{key}.o")
+            self._prune()
+        except OSError:
+            return
+
+    def _prune(self) -> None:
+        kept = list(self._root.glob("*.o"))
+        if len(kept) <= self._most:
+            return
+        ages = sorted((path.stat().st_mtime, path) for path in kept)
+        for _, path in ages[: len(kept) - self._most * 3 // 4]:
+            path.unlink(missing_ok=True)

@@ -26,7 +26,7 @@ from npu_worker.toolchains.sources import (
     includes,
     kernel_signatures,
     launch_header,
-    reachable_includes,
+    reached_from,
     rewrite_launches,
 )
 from schema.errors import BadInput, ToolchainMissing
@@ -93,6 +93,7 @@ class SimToolchain(Toolchain):
         self._compiler_name = compiler
         self._wrap = command_wrapper
         self._jobs = max(1, jobs)
+        self._objects = cache.ObjectStore(self._cache / "objects")
 
     @cached_property
     def compiler(self) -> str:
@@ -248,9 +249,12 @@ class SimToolchain(Toolchain):
         deadline = start + timeout
         with ThreadPoolExecutor(self._jobs) as pool:
             results = list(pool.map(
-                lambda job: self._compile_unit(job[1], job[0], workdir, extension_name, deadline), enumerate(units)
+                lambda job: self._object(job[1], job[0], files, workdir, extension_name, deadline), enumerate(units)
             ))
         log = "".join(result.output for result in results)
+        for index, unit in enumerate(units):
+            if results[index].code == 0 and not results[index].output:
+                self._objects.put(self._object_key(unit, files, extension_name), objects / f"{index}.o")
         if any(result.code is None for result in results):
             return _failed(f"{log}\nthe compiler did not end within {timeout:g} s\n", timeout, failure=FailureType.TIMEOUT)
         if any(result.code != 0 for result in results):
@@ -270,6 +274,23 @@ class SimToolchain(Toolchain):
             ok=True, artifact=digest, binary_digest=digest, log=self._relative(log, workdir), seconds=time.monotonic() - start
         )
         return Build(compilation=compilation, binary=content)
+
+    def _object_key(self, unit: _Unit, files: Mapping[str, str], extension_name: str) -> str:
+        reached = reached_from(unit.path, files)
+        launches = any(name.startswith("aclrtlaunch_") for name in reached.operands)
+        state = hashlib.sha256()
+        for part in (self._key, unit.prelude, unit.path, extension_name):
+            state.update(part.encode() + b"\0")
+        for path in sorted(files if launches else reached.files):
+            state.update(path.encode() + b"\0" + hashlib.sha256(files[path].encode()).digest())
+        return state.hexdigest()
+
+    def _object(
+        self, unit: _Unit, index: int, files: Mapping[str, str], workdir: Path, extension_name: str, deadline: float
+    ) -> CommandResult:
+        if self._objects.get(self._object_key(unit, files, extension_name), workdir / "obj" / f"{index}.o"):
+            return CommandResult(code=0, output="")
+        return self._compile_unit(unit, index, workdir, extension_name, deadline)
 
     def _compile_unit(self, unit: _Unit, index: int, workdir: Path, extension_name: str, deadline: float) -> CommandResult:
         directories = dict.fromkeys(["kernel", ".", ".generated", str(PurePosixPath(unit.path).parent)])
@@ -308,7 +329,7 @@ def _check_names(files: Mapping[str, str], extension_name: str) -> None:
 
 
 def _prelude_of(path: str, files: Mapping[str, str]) -> str:
-    reached = reachable_includes(path, files)
+    reached = reached_from(path, files).operands
     kernel = bool(reached & _KERNEL_HEADERS) or any(name.startswith("aclrtlaunch_") for name in reached)
     torch = bool(reached & _TORCH_HEADERS)
     return "both" if kernel and torch else "kernel" if kernel else "torch" if torch else ""

@@ -337,8 +337,16 @@ def _directives(stream: Iterable[Token]) -> Iterator[tuple[str, int]]:
         yield "".join(text).strip(), line
 
 
-def reachable_includes(path: str, files: Mapping[str, str]) -> frozenset[str]:
-    """Every include operand that `path` reaches through files of the workspace."""
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """What a source includes, directly or not: all include operands, and the workspace's files among them (with itself)."""
+
+    operands: frozenset[str]
+    files: frozenset[str]
+
+
+def reached_from(path: str, files: Mapping[str, str]) -> Reached:
+    """Follow the includes of `path` through the workspace. By file name, so it may reach too much, never too little."""
     seen: set[str] = set()
     operands: set[str] = set()
     waiting = [path]
@@ -353,4 +361,4 @@ def reachable_includes(path: str, files: Mapping[str, str]) -> frozenset[str]:
         for operand in includes(files[current]):
             operands.add(operand)
             waiting.extend(by_name.get(PurePosixPath(operand).name, ()))
-    return frozenset(operands)
+    return Reached(operands=frozenset(operands), files=frozenset(seen))
