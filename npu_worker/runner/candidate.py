@@ -41,9 +41,11 @@ def main(descriptor: int, scratch: str) -> None:
     _prctl(_PR_SET_CHILD_SUBREAPER, 1)  # what a child leaves behind becomes ours to end
     import torch
 
-    with suppress(ImportError):
-        import numpy  # noqa: F401  (torch binds it on first use; children should find it warm)
+    calling.reseed(0)  # imports what children would import again and again
     torch.set_num_threads(1)
+    # A collection would walk all of torch's objects, and in a child copy every page that holds one.
+    gc.collect()
+    gc.freeze()
     channel = socket.socket(fileno=descriptor)
     _send(channel, {"op": "ready", "torch": torch.__version__})
     loaded: dict[str, Any] = {}
@@ -58,7 +60,6 @@ def main(descriptor: int, scratch: str) -> None:
         elif header["op"] == "case":
             _send(channel, *_supervise(header, payload, loaded, Path(scratch), channel))
         del message, header, payload
-        gc.collect()
 
 
 def _supervise(

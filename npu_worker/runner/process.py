@@ -284,12 +284,14 @@ class Runner:
         assert self._process is not None
         poll = select.poll()
         poll.register(self._channel, event)
+        pause = 0.25
         while True:
             left = deadline - time.monotonic()
             if left <= 0:
                 raise _Broken(Ending.TIMEOUT, "no answer in time")
-            if poll.poll(min(left, 0.25) * 1000):
+            if poll.poll(min(left, pause) * 1000):
                 return
+            pause = min(pause * 1.5, 1.0)  # a look at the whole tree reads /proc, which costs
             stopped = self._process.check()
             if stopped is Stop.OUTPUT:
                 raise _Broken(Ending.LIMIT, "it printed without end")
