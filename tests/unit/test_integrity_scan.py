@@ -104,7 +104,7 @@ def test_deeply_nested_kernel_sources_get_a_verdict() -> None:
     assert scan({**BASE, "kernel/pybind11.cpp": deep}).verdict in ("SUSPECT", "CHEAT", "CLEAN")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_the_scan_is_total_on_damaged_workspaces(data: st.DataObject) -> None:
     path = data.draw(st.sampled_from([ADAPTER, "kernel/pybind11.cpp", "kernel/add.cpp", "model.py"]))
@@ -121,7 +121,7 @@ def test_the_scan_is_total_on_damaged_workspaces(data: st.DataObject) -> None:
             assert reason.source_line == lines[reason.line - 1].strip()[:240]
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(blank=st.integers(0, 12), comment=st.text(alphabet="abc torch.add(x, y) @+", max_size=30))
 def test_blank_lines_and_comments_change_only_line_numbers(blank: int, comment: str) -> None:
     cheat = BASE[ADAPTER].replace("return _ext.run_add(x, y, alpha)", "return _ext.run_add(x, y, alpha) * 2")
@@ -132,7 +132,7 @@ def test_blank_lines_and_comments_change_only_line_numbers(blank: int, comment: 
     assert after.verdict == "CHEAT"
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(name=st.from_regex(r"[a-z][a-z0-9]{1,8}_q", fullmatch=True))
 def test_names_do_not_matter(name: str) -> None:
     renamed = {
