@@ -22,7 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from schema import leases
 from schema.database import Database
-from schema.errors import InfrastructureError, OpmendError
+from schema.errors import BadInput, InfrastructureError, OpmendError
 from schema.jobs import PAYLOADS, JobKind
 from schema.results import Record
 
@@ -84,6 +84,10 @@ def execute(
     try:
         payload = PAYLOADS[kind].model_validate(claim.payload)
         result = handlers[kind](Work(claim=claim, payload=payload, database=database, lost=lost))
+    except BadInput as error:
+        # The same job would fail in the same way on every worker: no use in trying again.
+        reason, most_attempts = str(error), 0
+        log.warning("job %s: %s", job_id, reason)
     except InfrastructureError as error:
         reason = str(error)
         log.warning("job %s: %s", job_id, reason)

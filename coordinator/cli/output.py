@@ -9,7 +9,7 @@ from rich.console import Console
 
 def console() -> Console:
     """Standard output, with colours where it is a terminal; wide when it is a file or a pipe."""
-    return Console(width=None if sys.stdout.isatty() else 120, highlight=False, soft_wrap=False)
+    return Console(width=None if sys.stdout.isatty() else 150, highlight=False, soft_wrap=False)
 
 
 def print_json(data: Any) -> None:

@@ -17,7 +17,7 @@ def report_table(report: Report) -> RenderableType:
     """A table a task, the reasons of those that did not pass, and the totals."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("task", "operator", "level", "outcome"):
-        table.add_column(name)
+        table.add_column(name, no_wrap=name in {"operator", "outcome"})
     for name in ("rounds", "turns", "tokens", "baseline", "compact", "full", "coverage"):
         table.add_column(name, justify="right")
     table.add_column("verdict")
