@@ -17,6 +17,7 @@ from npu_worker.inputs import make_inputs
 from npu_worker.limits import ValidationLimits
 from npu_worker.runner.process import CaseRun, Ending, Runner
 from npu_worker.runner.reference import Reference, ReferenceFailed
+from npu_worker.runner.torch_npu import UNSUPPORTED
 from npu_worker.sandbox import Mode
 from npu_worker.tolerance import profile_named
 from schema.cases import Case
@@ -27,7 +28,6 @@ from schema.workspace import Workspace
 if TYPE_CHECKING:
     from npu_worker.tolerance import Profile
 
-UNSUPPORTED = "unsupported by the simulator: "
 _MOST_SEED = (1 << 63) - 1
 
 _BY_STATUS = (
@@ -200,8 +200,8 @@ class _Task:
         with self._timed("inputs"):
             inputs = make_inputs(case, self.workspace.rules, seed=self.seed, index=index)
         with self._timed("candidate"):
-            left = max(deadline - time.monotonic(), 1.0)
-            done = self.runner.run(inputs, seed=seed, init=reference.init, seconds=left)
+            seconds = min(self.limits.case_seconds, max(deadline - time.monotonic(), 1.0))
+            done = self.runner.run(inputs, seed=seed, init=reference.init, seconds=seconds)
         for finding in done.findings:
             self.findings[finding.model_copy(update={"count": 1})] += finding.count
         if done.ending is not Ending.OUTPUTS:

@@ -25,10 +25,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from . import calling, poison, wire
+from . import calling, poison, torch_npu, wire
 
 PHASES = ("import", "construct", "forward", "output")
-UNSUPPORTED = "unsupported by the simulator: "
 MOST_MESSAGE = 2000
 MOST_REPORT_BYTES = 1 << 20
 KEPT_PRINTED = 8 << 10
@@ -213,6 +212,7 @@ class _Case:
         values = wire.rebuild(header["inputs"], self._payload)
         start = wire.rebuild(header["init"], self._payload)
         poison.install()
+        torch_npu.install()
         module = _import(self._home / "model_new_ascendc.py")
         self._enter("construct")
         with torch.no_grad():
@@ -273,7 +273,7 @@ def _error_text(error: BaseException, home: Path) -> str:
     place = f" (at {os.path.relpath(frames[-1].filename, home)}:{frames[-1].lineno})" if frames else ""
     if isinstance(error, wire.WireError):
         text = f"forward returned what can't be an output: {error}"
-    elif str(error).startswith(UNSUPPORTED):
+    elif str(error).startswith(torch_npu.UNSUPPORTED):
         text = str(error)
     return text.replace(str(home) + "/", "")[:MOST_MESSAGE] + place
 

@@ -117,7 +117,7 @@ class Runner:
                     python=True,
                     placed={
                         f"{_INSIDE}/{name}.py": sources / f"{name}.py"
-                        for name in ("__init__", "wire", "poison", "calling", "candidate")
+                        for name in ("__init__", "wire", "poison", "calling", "torch_npu", "candidate")
                     },
                 ),
                 environment={

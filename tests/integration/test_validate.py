@@ -332,6 +332,14 @@ os._exit(0)"""
     assert "forged" in validation.cases[0].message
 
 
+def test_adapters_may_import_torch_npu_and_wait_for_their_stream(runner):
+    body = "import torch_npu\ny = x.npu() * alpha\ntorch.npu.synchronize()\ntorch_npu.npu.set_device(0)\nreturn y"
+    assert check(workspace(body), runner).passed
+    validation = check(workspace("import torch_npu\nreturn torch_npu.npu_scale(x, alpha)"), runner)
+    assert validation.failure_type is FailureType.UNSUPPORTED
+    assert "torch_npu.npu_scale" in validation.message
+
+
 def test_every_result_is_told_as_it_comes(runner):
     seen = []
     validation = check(workspace(), runner, progress=seen.append)
