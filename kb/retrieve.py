@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping
 
 from kb.context import RewriteContext
 from kb.entry import Entry, load_entries
+from kb.rewrite import rewrite_named, trials
 from schema.results import Record
 
-FINDING, MAIN_HINT, FURTHER_HINT, CATEGORY, ANY_CATEGORY, SOURCE_FACT, REWRITE = 6.0, 4.0, 2.0, 3.0, 1.0, 1.0, 0.5
+FINDING, MAIN_HINT, FURTHER_HINT, CATEGORY, ANY_CATEGORY, SOURCE_FACT, REWRITE = 9.0, 4.0, 2.0, 3.0, 1.0, 1.0, 0.5
 NARROW_TYPES = 3.0
+PLACES = 5.0  # the form the entry describes stands in the source: as good as a hint
 CONFIDENCE = {"certified": 0.5, "reported": 0.25, "inferred": 0.0}
 
 
@@ -31,7 +33,8 @@ def retrieve(
 
     The failure type is a gate. An entry whose calls do not occur in the kernel's source is left out. The rest adds up:
     a finding that names the entry, the main forensic hint, further hints, the operator's category, a calling source,
-    only half-precision dtypes failing where the entry speaks of precision, confidence, an executable rewrite.
+    places in the source that the entry's rewrite applies to, only half-precision dtypes failing where the entry speaks
+    of precision, confidence, an executable rewrite. An entry whose rewrite applies is never left out.
 
     Args:
         context: the failure.
@@ -73,6 +76,10 @@ def retrieve(
         narrow = context.failing_dtypes and context.failing_dtypes <= {"float16", "bfloat16"}
         if narrow and "float32" in context.passing_dtypes and "magnitude_correlated" in entry.hints:
             reasons.append((NARROW_TYPES, "only half-precision dtypes fail"))
+        if files is not None and entry.rewrite is not None:
+            places = trials(files, rewrite_named(entry.rewrite), context)
+            if places:
+                reasons.append((PLACES, f"{entry.rewrite} applies at {len(places[0][0])} places"))
         if not reasons:
             continue
         reasons.append((CONFIDENCE[entry.confidence], f"confidence: {entry.confidence}"))

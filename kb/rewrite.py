@@ -10,7 +10,7 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Protocol
 
@@ -240,7 +240,7 @@ def trials(
     files: Mapping[str, str], rewrite: Rewrite, context: RewriteContext
 ) -> list[tuple[tuple[Site, ...], dict[str, str]]]:
     """All groups of sites worth a trial with the files they change, the most plausible first."""
-    program = Program(files)
+    program = _program(tuple(sorted((path, text) for path, text in files.items() if path.startswith("kernel/"))))
     noticed = {(finding.file, finding.line) for finding in context.findings}
     sites = sorted(rewrite.find(program), key=lambda found: (found.path, found.line) not in noticed)
     failing = {TORCH_DTYPES.get(name, name) for name in context.failing_dtypes}
@@ -270,6 +270,12 @@ def trials(
         if all(_sound(program, path, text) for path, text in changed.items()):
             kept.append((group, changed))
     return kept
+
+
+@lru_cache(maxsize=8)
+def _program(files: tuple[tuple[str, str], ...]) -> Program:
+    """Parsed once for all rewrites that are tried on the same files."""
+    return Program(dict(files))
 
 
 def _sound(program: Program, path: str, text: str) -> bool:

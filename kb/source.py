@@ -307,21 +307,32 @@ class Program:
             if self.declaration(declaration.name, written.node, written.function.source) is declaration
         )
 
+    @cached_property
+    def _calls(self) -> dict[int, tuple["Call", ...]]:
+        found = {}
+        for function in self.functions:
+            read = (Call.of(function, n) for n in walk(function.body) if n.type == "call_expression")
+            found[id(function)] = tuple(call for call in read if call is not None)
+        return found
+
     def calls(self, function: Function | None = None) -> Iterator["Call"]:
         """Yield every call, in one function or in all."""
         for where in (function,) if function is not None else self.functions:
-            for node in walk(where.body):
-                if node.type == "call_expression":
-                    call = Call.of(where, node)
-                    if call is not None:
-                        yield call
+            yield from self._calls[id(where)]
+
+    @cached_property
+    def _calls_by_name(self) -> dict[str, list["Call"]]:
+        found: dict[str, list[Call]] = {}
+        for call in self.calls():
+            found.setdefault(call.name, []).append(call)
+        return found
 
     def callers(self, function: Function) -> tuple["Call", ...]:
         """Every call of a function of ours, matched by name and number of arguments."""
         return tuple(
             call
-            for call in self.calls()
-            if call.name == function.name and len(call.arguments) == len(function.parameters)
+            for call in self._calls_by_name.get(function.name, [])
+            if len(call.arguments) == len(function.parameters)
         )
 
 
