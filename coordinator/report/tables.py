@@ -34,7 +34,7 @@ def report_table(report: Report) -> RenderableType:
             f"{tokens:,}",
             rate(row.match_rate.baseline),
             rate(row.match_rate.compact),
-            rate(row.match_rate.full),
+            _full(row),
             rate(row.coverage),
             row.verdict or "–",
             seconds(row.wall_s),
@@ -101,6 +101,12 @@ def _cells(row: TaskRow) -> list[object]:
         row.wall_s,
         row.reason,
     ]
+
+
+def _full(row: TaskRow) -> str:
+    # A rate over fewer cases than the full set has never stands alone.
+    shown = rate(row.match_rate.full)
+    return f"{shown} of {rate(row.coverage)}" if row.match_rate.full is not None and row.coverage < 1 else shown
 
 
 def _title(report: Report) -> str:
