@@ -62,7 +62,16 @@ def python(wheel: Path, place: Path) -> Path:
         check=True, capture_output=True, text=True,
     ).stdout.strip()  # fmt: skip
     (Path(own) / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
-    install = [sys.executable, "-m", "pip", "--python", str(interpreter), "install", "--no-deps", "--no-index"]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        str(interpreter),
+        "install",
+        "--no-deps",
+        "--no-index",
+    ]
     subprocess.run(
         [*install, "--force-reinstall", "--quiet", "--disable-pip-version-check", str(wheel)],
         check=True, capture_output=True, text=True,
@@ -99,10 +108,17 @@ class Opmend:
 
 
 def test_it_holds_every_file_of_every_room(names: set[str]) -> None:
-    tracked = subprocess.run(["git", "ls-files", *ROOMS], cwd=ROOT, capture_output=True, text=True, check=True)
+    tracked = subprocess.run(
+        ["git", "ls-files", *ROOMS], cwd=ROOT, capture_output=True, text=True, check=True
+    )
     wanted = {name for name in tracked.stdout.split() if (ROOT / name).is_file()}
     assert wanted - names == set()
-    assert {Path(name).suffix for name in names if name.split("/")[0] in ROOMS} <= {*DATA, ".py", ".typed", ""}
+    assert {Path(name).suffix for name in names if name.split("/")[0] in ROOMS} <= {
+        *DATA,
+        ".py",
+        ".typed",
+        "",
+    }
 
 
 def test_it_holds_headers_entries_migrations_and_cohorts(names: set[str]) -> None:
