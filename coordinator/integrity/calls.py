@@ -200,7 +200,10 @@ class CallMeanings:
             return everything[0].marked(values.PARAMETER) if everything else values.tensor(values.PARAMETER)
         if name.startswith("torch.nn.") and last[:1].isupper() and ".functional" not in name:
             if last in ("Module", "ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
-                return Value(container=True, cells=frozenset((interpreter.cell(node),)))
+                cell = interpreter.cell(node)
+                for value in everything:
+                    cell.put(value.element())
+                return Value(container=True, cells=frozenset((cell,)))
             interpreter.flag("layer-constructed", node, f"builds {name}")
             return named(f"layer:{name}")
         if name.startswith(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 import tree_sitter_cpp
 from tree_sitter import Language, Node, Parser
 
+from coordinator.integrity.cpp_macros import Macro, expand, macros_of
 from coordinator.integrity.words import words
 
 _LANGUAGE = Language(tree_sitter_cpp.language())
@@ -84,17 +85,6 @@ class CppFunction:
         return line_of(self.node)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Macro:
-    """A #define: its parameters are None for an object-like macro."""
-
-    name: str
-    parameters: tuple[str, ...] | None
-    body: str
-    line: int
-    launches: tuple[str, ...]
-
-
 @dataclass(eq=False, kw_only=True)
 class Source:
     """One parsed kernel source.
@@ -112,7 +102,7 @@ class Source:
     device_marks: tuple[int, ...]
     global_marks: tuple[int, ...]
     functions: list[CppFunction] = field(default_factory=list)
-    macros: dict[str, Macro] = field(default_factory=dict)
+    macros: tuple[Macro, ...] = ()
 
     def launches_in(self, start: int, end: int) -> bool:
         """Whether a launch configuration stood between two offsets."""
@@ -151,9 +141,18 @@ def is_kernel_source(path: str, files: Mapping[str, str]) -> bool:
     )
 
 
-def read_source(path: str, content: str) -> Source:
-    """Mask, parse and index one file."""
-    original = content.encode("utf-8", "replace")
+def read_source(path: str, content: str, macros: Mapping[str, Macro]) -> Source:
+    """Expand macros, mask, parse and index one file.
+
+    Args:
+        path: workspace-relative.
+        content: the text as it is in the workspace.
+        macros: all macros of the workspace.
+
+    Raises:
+        ExpansionTooLarge: the macros are a bomb.
+    """
+    original = expand(content, macros).encode("utf-8", "replace")
     data, launches, marks, globals_ = _mask(original)
     tree = Parser(_LANGUAGE).parse(bytes(data))
     source = Source(
@@ -163,6 +162,7 @@ def read_source(path: str, content: str) -> Source:
         launches=frozenset(launches),
         device_marks=tuple(marks),
         global_marks=tuple(globals_),
+        macros=tuple(macros_of(content)),
     )
     _index(source)
     return source
@@ -198,7 +198,6 @@ def _mask(original: bytes) -> tuple[bytearray, list[int], list[int], list[int]]:
 
 
 def _index(source: Source) -> None:
-    device_macros = _index_macros(source)
     device_classes: set[int] = set()
     for node in walk(source.root):
         if node.type != "function_definition":
@@ -208,14 +207,8 @@ def _index(source: Source) -> None:
         if body is None or declarator is None:
             continue
         start = _header_start(node)
-        header = source.data[start : body.start_byte]
-        marked = any(start <= mark < body.start_byte for mark in source.device_marks) or any(
-            re.search(rb"\b" + name.encode() + rb"\b", header) for name in device_macros
-        )
-        kernel = any(start <= mark < body.start_byte for mark in source.global_marks) or any(
-            is_global and re.search(rb"\b" + name.encode() + rb"\b", header)
-            for name, is_global in device_macros.items()
-        )
+        marked = any(start <= mark < body.start_byte for mark in source.device_marks)
+        kernel = any(start <= mark < body.start_byte for mark in source.global_marks)
         owner = _enclosing_class(node)
         if marked and owner is not None:
             device_classes.add(owner.id)
@@ -235,35 +228,6 @@ def _index(source: Source) -> None:
         owner = _enclosing_class(function.node)
         if owner is not None and owner.id in device_classes:
             function.device = True
-
-
-def _index_macros(source: Source) -> dict[str, bool]:
-    """Fill source.macros; gives the macros that stand for device qualifiers, with whether for __global__."""
-    device: dict[str, bool] = {}
-    for node in walk(source.root):
-        if node.type not in ("preproc_def", "preproc_function_def"):
-            continue
-        name = text_of(node.child_by_field_name("name"))
-        value = node.child_by_field_name("value")
-        parameters = node.child_by_field_name("parameters")
-        body = text_of(value)
-        start, end = node.start_byte, node.end_byte
-        launched: list[str] = []
-        for offset in source.launches:
-            if start <= offset < end:
-                before = source.data[start:offset].decode("utf-8", "replace")
-                found = re.search(r"(\w+)\s*(?:<[^<>]*>)?\s*$", before)
-                launched.append(found.group(1) if found else "")
-        source.macros[name] = Macro(
-            name=name,
-            parameters=None if parameters is None else tuple(re.findall(r"\w+|\.\.\.", text_of(parameters))),
-            body=body,
-            line=line_of(node),
-            launches=tuple(launched),
-        )
-        if any(start <= mark < end for mark in source.device_marks) and not launched:
-            device[name] = any(start <= mark < end for mark in source.global_marks)
-    return device
 
 
 def _header_start(node: Node) -> int:

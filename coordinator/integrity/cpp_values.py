@@ -43,7 +43,9 @@ class CppValue:
     @property
     def is_data(self) -> bool:
         """The address of a tensor's elements, other than a staging tensor's."""
-        return self.pointer and bool(self.origins) and bool(self.marks & {INPUT, FRESH})
+        return (
+            self.pointer and not self.container and bool(self.origins) and bool(self.marks & {INPUT, FRESH})
+        )
 
     def marked(self, *marks: str) -> "CppValue":
         """The same value with marks added."""

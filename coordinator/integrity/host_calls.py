@@ -9,7 +9,7 @@ from tree_sitter import Node
 from coordinator.integrity import cpp_facts as facts
 from coordinator.integrity import cpp_values as values
 from coordinator.integrity import python_facts
-from coordinator.integrity.cpp_source import Macro, line_of, text_of
+from coordinator.integrity.cpp_source import line_of, text_of
 from coordinator.integrity.cpp_values import OTHER, CppValue, join
 from coordinator.integrity.host_walk import HostWalk, Launch, split_qualified
 from coordinator.integrity.words import words
@@ -105,8 +105,6 @@ class HostCalls(HostWalk):
         if not namespaces and name in self.env and self.env[name].functions:
             return self._through(self.env[name], [self.value(child) for child in nodes], node)
         arguments = [self.value(child) for child in nodes]
-        if not namespaces and (macro := self.macro(name)) is not None:
-            return self._macro_call(macro, nodes, arguments, node)
         if name in self.kernels:
             self.flag("host-loop", node, f"kernel {name} is called as a plain function, not launched")
         if name in self.functions and not (namespaces and namespaces[0] in facts.TENSOR_NAMESPACES | {"std"}):
@@ -152,39 +150,6 @@ class HostCalls(HostWalk):
                 self.flag(rule, node, f"calls {name}")
         elif name in facts.FORBIDDEN_TYPES and head == "std":
             self.flag(facts.FORBIDDEN_TYPES[name], node, f"uses std::{name}")
-
-    def _macro_call(
-        self, macro: Macro, nodes: Sequence[Node], arguments: Sequence[CppValue], node: Node
-    ) -> CppValue:
-        bound = dict(zip(macro.parameters or (), (text_of(child) for child in nodes), strict=False))
-        body = re.sub(r"\\\r?\n", " ", macro.body)
-        words = set(re.findall(r"\w+", body)) | {
-            w for text in bound.values() for w in re.findall(r"\w+", text)
-        }
-        everything = [*arguments, *(self.env[word] for word in sorted(words) if word in self.env)]
-        names = [bound.get(name, name) for name in macro.launches]
-        for match in re.finditer(r"(?:ACLRT_LAUNCH_KERNEL|ICPU_RUN_KF)\s*\(\s*(\w+)", body):
-            names.append(bound.get(match.group(1), match.group(1)))
-        if "##" in body:
-            names += [
-                kernel
-                for kernel in sorted(self.kernels)
-                if any(text and text in kernel for text in bound.values())
-            ]
-        called = [word for word in sorted(words) if word in self.functions or word in self.externals]
-        for one in called:
-            if one in self.externals and one not in self.functions:
-                names.append(one)
-            else:
-                self._workspace_call(one, everything, node)
-        nested = [word for word in sorted(words) if word != macro.name and self.macro(word) is not None]
-        for one in nested:
-            inner = self.macro(one)
-            if inner is not None and (inner.launches or "ACLRT_LAUNCH_KERNEL" in inner.body):
-                names += [bound.get(name, name) for name in inner.launches] or ["*"]
-        if names:
-            self._launch([name for name in names if name] or ["*"], everything, node)
-        return OTHER
 
     def _workspace_call(self, name: str, arguments: Sequence[CppValue], node: Node) -> CppValue:
         self.unit.calls.setdefault(name, line_of(node))

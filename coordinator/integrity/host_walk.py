@@ -14,7 +14,6 @@ from coordinator.integrity import cpp_facts as facts
 from coordinator.integrity import cpp_values as values
 from coordinator.integrity.cpp_source import (
     CppFunction,
-    Macro,
     Parameter,
     Source,
     line_of,
@@ -116,9 +115,8 @@ class HostWalk:
             return
         if self.lowered and level != "note":
             level = "suspect"
-        self.findings.add(
-            rule, file=self.unit.function.source.path, line=line_of(node), message=message, level=level
-        )
+        path = self.unit.function.source.path
+        self.findings.add(rule, file=path, line=line_of(node), message=message, level=level)
 
     def declared(self, kind: str, *, pointer: bool = False) -> CppValue:
         """What a declared type says."""
@@ -209,6 +207,9 @@ class HostWalk:
                 self.flag("host-copy", child, "tensor data is copied into a host container")
             if any(one.is_data for one in arguments) and not declared.tensor:
                 value = replace(value, pointer=True)
+        listed = initial is not None and initial.type == "initializer_list"
+        if listed and value.pointer and any(part.type == "array_declarator" for part in walk(child)):
+            value = replace(value, container=True)
         if declared.tensor and not value.tensor:
             value = replace(value, tensor=True, container=declared.container, pointer=False)
         if declared.tensor:
@@ -429,7 +430,7 @@ class HostWalk:
             index = self.value(child)
             if owner.is_tensor and index.is_tensor:
                 self.flag("aten-method-compute", node, "a tensor is indexed by a tensor")
-        if owner.container and owner.tensor:
+        if owner.container and (owner.tensor or owner.pointer):
             return replace(owner, container=False)
         if owner.is_tensor:
             return owner.marked(values.ELEMENT)
@@ -501,13 +502,6 @@ class HostWalk:
     def call(self, node: Node) -> CppValue:
         """Filled in by `host_calls`; a walk of its own knows no calls."""
         raise NotImplementedError(node.type)
-
-    def macro(self, name: str) -> Macro | None:
-        """A macro of any source of the workspace."""
-        for source in self.sources:
-            if name in source.macros:
-                return source.macros[name]
-        return None
 
 
 _LEAVES = words(

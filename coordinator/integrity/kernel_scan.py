@@ -9,9 +9,9 @@ from tree_sitter import Node
 from coordinator.integrity import cpp_facts as facts
 from coordinator.integrity import cpp_values as values
 from coordinator.integrity.adapter_scan import ExtensionNames
+from coordinator.integrity.cpp_macros import ExpansionTooLarge, Macro, first_definitions
 from coordinator.integrity.cpp_source import (
     CppFunction,
-    Macro,
     Source,
     is_kernel_source,
     line_of,
@@ -64,9 +64,13 @@ class KernelScan:
 
     def read(self) -> ExtensionNames:
         """Parse and index; gives what the sources register."""
-        for path in sorted(self.files):
-            if is_kernel_source(path, self.files):
-                self.sources.append(read_source(path, self.files[path]))
+        paths = [path for path in sorted(self.files) if is_kernel_source(path, self.files)]
+        macros = first_definitions(self.files[path] for path in paths)
+        for path in paths:
+            try:
+                self.sources.append(read_source(path, self.files[path], macros))
+            except ExpansionTooLarge:
+                self.findings.add("kernel-unreadable", file=path, line=0, message="macros expand without end")
         for source in self.sources:
             for function in source.functions:
                 if function.kernel:
@@ -258,9 +262,6 @@ class KernelScan:
         )
         self.walk.unit = Unit(function=holder)
         self.walk.silent = True
-        for name, macro in source.macros.items():
-            if macro.parameters is None and re.fullmatch(r"\s*(at|torch|c10|::at|::torch)\s*", macro.body):
-                self.walk.aliases[name] = macro.body.strip()
         for node in walk(source.root):
             if node.type == "namespace_alias_definition":
                 names = [text_of(child) for child in node.named_children]
@@ -344,7 +345,7 @@ class KernelScan:
                     self.walk.flag("constant-table", node, f"{numbers} constants in one initialiser")
             elif node.type in ("asm_statement", "gnu_asm_expression") and self._is_host_file(source):
                 self.walk.flag("native-escape", node, "inline assembly on the host side", "suspect")
-        for macro in source.macros.values():
+        for macro in source.macros:
             self._check_macro(source, macro)
         self._check_constant_writes(source)
         for match in re.finditer(rb"^(?!\s*#)[^\n#]*\w\\\r?\n\w", source.data, re.MULTILINE):

@@ -48,6 +48,7 @@ def tensor_parameters(
         a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None
     }
     found: dict[str, Value] = {}
+    by_name = any(argument.arg in kinds for argument in positional)
     for index, argument in enumerate([*positional, *arguments.kwonlyargs]):
         name = argument.arg
         value = _from_annotation(argument.annotation, name)
@@ -55,7 +56,7 @@ def tensor_parameters(
             value = _from_kind(kinds[name], name)
         if value is None and _is_number(defaults.get(name)):
             value = SCALAR
-        if value is None and index < len(ordered) and len(ordered) >= len(positional):
+        if value is None and not by_name and index < len(ordered) and len(ordered) >= len(positional):
             value = _from_kind(ordered[index][1], name)
         if value is None:
             value = _from_uses(name, defaults.get(name), [function, reference_forward])
@@ -118,6 +119,8 @@ def _from_uses(
                     func=ast.Name(id="int" | "float" | "bool" | "range"), args=[ast.Name(id=used), *_]
                 ):
                     scalar = scalar or used == name
+                case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=used), kind]) if used == name:
+                    scalar = scalar or "Tensor" not in ast.unparse(kind)
                 case ast.Compare(
                     left=ast.Name(id=used), comparators=[ast.Constant(value=int() | float() | str())]
                 ):
