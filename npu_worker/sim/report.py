@@ -29,7 +29,9 @@ def read_report(path: Path, *, most: int = 256) -> tuple[Finding, ...]:
         known = merged.get(key)
         if known is None and len(merged) >= most:
             continue
-        merged[key] = finding if known is None else known.model_copy(update={"count": known.count + finding.count})
+        merged[key] = (
+            finding if known is None else known.model_copy(update={"count": known.count + finding.count})
+        )
     return tuple(sorted(merged.values(), key=lambda finding: _SEVERITIES.index(finding.severity)))
 
 
@@ -42,7 +44,12 @@ def _finding(line: str) -> Finding | None:
         return None
     rule, message, severity = record.get("rule"), record.get("message"), record.get("severity")
     file, place, count = record.get("file"), record.get("line"), record.get("count")
-    if not (isinstance(rule, str) and isinstance(message, str) and severity in _SEVERITIES and isinstance(count, int)):
+    if not (
+        isinstance(rule, str)
+        and isinstance(message, str)
+        and severity in _SEVERITIES
+        and isinstance(count, int)
+    ):
         return None
     return Finding(
         rule=rule[:80],

@@ -38,8 +38,13 @@ def run_command(
     limited = ["/bin/sh", "-c", _LIMITS, "sh", str(memory_kib), *argv]
     with output.open("wb") as sink:
         process = subprocess.Popen(
-            limited, cwd=cwd, stdin=subprocess.DEVNULL, stdout=sink, stderr=subprocess.STDOUT,
-            env=dict(environment), start_new_session=True,
+            limited,
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=sink,
+            stderr=subprocess.STDOUT,
+            env=dict(environment),
+            start_new_session=True,
         )
         try:
             code: int | None = process.wait(timeout=max(timeout, 0.01))

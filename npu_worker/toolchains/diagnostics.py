@@ -15,6 +15,7 @@ from schema.results import Finding
 
 _PLACE = r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)?\s+"
 _ERROR = re.compile(_PLACE + r"(?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
+_FROM = re.compile(_PLACE + r"required from here$", re.MULTILINE)
 _QUOTE = "['‘’`]"
 _UNKNOWN = (
     re.compile(rf"{_QUOTE}(?P<name>[\w:]+?)(?:<.*>)?{_QUOTE} is not a member of"),
@@ -24,7 +25,9 @@ _UNKNOWN = (
     re.compile(rf"{_QUOTE}(?P<name>\w+){_QUOTE} is not a (?:class, namespace, or enumeration|type|template)"),
     re.compile(rf"{_QUOTE}(?P<name>\w+){_QUOTE} has not been declared"),
     re.compile(rf"expected .* before {_QUOTE}(?P<name>\w+){_QUOTE}"),
-    re.compile(rf"there are no arguments to {_QUOTE}(?P<name>\w+){_QUOTE} that depend on a template parameter"),
+    re.compile(
+        rf"there are no arguments to {_QUOTE}(?P<name>\w+){_QUOTE} that depend on a template parameter"
+    ),
 )
 _HEADER = re.compile(r"(?P<name>[\w./+-]+): No such file or directory")
 _LACKING = re.compile(r"unsupported by the simulator: (?P<name>[^\n\"]+)")
@@ -49,19 +52,42 @@ def api_names() -> ApiNames:
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class CompileError:
+    """One error of the compiler, at the candidate's line where the compiler names one."""
+
+    text: str
+    file: str
+    line: int
+
+
+def compile_errors(log: str) -> tuple[CompileError, ...]:
+    """The errors of a log in its order. One inside the simulator's headers belongs to the line that called them."""
+    origins = list(_FROM.finditer(log))
+    found = []
+    for match in _ERROR.finditer(log):
+        file, line = match["file"], int(match["line"])
+        if file.startswith("<"):
+            before = [origin for origin in origins if origin.start() < match.start()]
+            if before:
+                file, line = before[-1]["file"], int(before[-1]["line"])
+        found.append(CompileError(text=match["text"], file=file, line=line))
+    return tuple(found)
+
+
 def unsupported_findings(log: str) -> tuple[Finding, ...]:
     """One finding (rule "unsupported") for each AscendC name that the compiler did not find in the simulator."""
     api = api_names()
     found: dict[str, Finding] = {}
-    for error in _ERROR.finditer(log):
-        for name in _names(error["text"], api):
+    for error in compile_errors(log):
+        for name in _names(error.text, api):
             if name not in found:
                 found[name] = Finding(
                     rule="unsupported",
                     severity="error",
                     message=f"unsupported by the simulator: {name}",
-                    file=error["file"],
-                    line=int(error["line"]),
+                    file=error.file,
+                    line=error.line,
                 )
     return tuple(found.values())
 
@@ -89,6 +115,8 @@ def _names(text: str, api: ApiNames) -> Iterable[str]:
 def errors_of(log: str, *, most: int = 20) -> tuple[Finding, ...]:
     """The compiler's errors as findings (rule "compile-error"), in its order."""
     return tuple(
-        Finding(rule="compile-error", severity="error", message=match["text"][:500], file=match["file"], line=int(match["line"]))
-        for _, match in zip(range(most), _ERROR.finditer(log), strict=False)
+        Finding(
+            rule="compile-error", severity="error", message=error.text[:500], file=error.file, line=error.line
+        )
+        for error in compile_errors(log)[:most]
     )

@@ -36,9 +36,15 @@ SIM_DIRECTORY = Path(__file__).resolve().parent.parent / "sim"
 _SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".asc", ".cce")
 _KEPT_SUFFIXES = (*_SOURCE_SUFFIXES, ".h", ".hpp", ".hh", ".inc", ".inl", ".ipp")
 _BASE_FLAGS = (
-    "-std=gnu++17", "-fPIC", "-fvisibility=hidden", "-fwrapv", "-fno-strict-aliasing", "-ffp-contract=off",
-    "-fdiagnostics-color=never", "-DASCENDC_CPU_SIMULATOR=1",
-)  # fmt: skip
+    "-std=gnu++17",
+    "-fPIC",
+    "-fvisibility=hidden",
+    "-fwrapv",
+    "-fno-strict-aliasing",
+    "-ffp-contract=off",
+    "-fdiagnostics-color=never",
+    "-DASCENDC_CPU_SIMULATOR=1",
+)
 _CANDIDATE_FLAGS = ("-w", "-fmax-errors=20", "-ftemplate-backtrace-limit=4")
 #: A source with bindings alone has nothing to speed up, and pybind11's templates are most of its compile time.
 _SPEED_FLAGS = {"kernel": "-O2", "both": "-O2", "": "-O2", "torch": "-O0"}
@@ -73,7 +79,8 @@ class SimToolchain(Toolchain):
     """Builds extensions for the simulator.
 
     Args:
-        cache_directory: where precompiled headers and the runtime are kept; default: OPMEND_CACHE_DIR or the user's cache.
+        cache_directory: where precompiled headers and the runtime are kept; default: OPMEND_CACHE_DIR, else
+            the user's cache.
         compiler: the C++ compiler; default: g++ on PATH.
         command_wrapper: puts every compile of a candidate into a sandbox.
         jobs: sources compiled at a time.
@@ -113,7 +120,12 @@ class SimToolchain(Toolchain):
     @cached_property
     def _version(self) -> str:
         done = subprocess.run(
-            [self.compiler, "--version"], capture_output=True, text=True, timeout=30, check=False, env=self._environment(None)
+            [self.compiler, "--version"],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env=self._environment(None),
         )
         return done.stdout
 
@@ -122,11 +134,15 @@ class SimToolchain(Toolchain):
         try:
             import pybind11
         except ImportError as error:
-            raise ToolchainMissing("the pybind11 headers are not installed", mend="pip install 'opmend[npu]'") from error
+            raise ToolchainMissing(
+                "the pybind11 headers are not installed", mend="pip install 'opmend[npu]'"
+            ) from error
         python = sysconfig.get_paths()["include"]
         if not (Path(python) / "Python.h").is_file():
             raise ToolchainMissing(
-                "Python.h is not there", where=python, mend="install Python's headers: apt-get install python3-dev"
+                "Python.h is not there",
+                where=python,
+                mend="install Python's headers: apt-get install python3-dev",
             )
         return (f"-I{SIM_DIRECTORY / 'include'}", "-isystem", pybind11.get_include(), "-isystem", python)
 
@@ -137,7 +153,10 @@ class SimToolchain(Toolchain):
     @property
     def include_directories(self) -> tuple[Path, ...]:
         """Directories a sandbox must show to the compiler, read-only."""
-        return (*(Path(part.removeprefix("-I")) for part in self._includes if part != "-isystem"), self._cache)
+        return (
+            *(Path(part.removeprefix("-I")) for part in self._includes if part != "-isystem"),
+            self._cache,
+        )
 
     def _sim_files(self) -> tuple[Path, ...]:
         paths = [*(SIM_DIRECTORY / "include").rglob("*.h"), *(SIM_DIRECTORY / "runtime").glob("*.cpp")]
@@ -145,14 +164,26 @@ class SimToolchain(Toolchain):
 
     @cached_property
     def _key(self) -> str:
-        settings = (self._version, self.compiler, *self._flags, *_CANDIDATE_FLAGS, *_SPEED_FLAGS.values(), *_RUNTIME_FLAGS, *self._includes)
+        settings = (
+            self._version,
+            self.compiler,
+            *self._flags,
+            *_CANDIDATE_FLAGS,
+            *_SPEED_FLAGS.values(),
+            *_RUNTIME_FLAGS,
+            *self._includes,
+        )
         return cache.digest_of(settings, self._sim_files())
 
     def prepare(self) -> float:
         """Fill the cache: the runtime and the two preludes most candidates use. Seconds it took; near 0 when warm."""
         start = time.monotonic()
         with ThreadPoolExecutor(self._jobs) as pool:
-            for work in [pool.submit(self._prelude, "kernel"), pool.submit(self._prelude, "torch"), pool.submit(self._runtime)]:
+            for work in [
+                pool.submit(self._prelude, "kernel"),
+                pool.submit(self._prelude, "torch"),
+                pool.submit(self._runtime),
+            ]:
                 work.result()
         return time.monotonic() - start
 
@@ -166,9 +197,15 @@ class SimToolchain(Toolchain):
 
     def _compile_runtime(self, source: Path, scratch: Path) -> None:
         command = (
-            self.compiler, *self._flags, *_RUNTIME_FLAGS, *self._includes, "-c", str(source),
-            "-o", str(scratch / f"{source.stem}.o"),
-        )  # fmt: skip
+            self.compiler,
+            *self._flags,
+            *_RUNTIME_FLAGS,
+            *self._includes,
+            "-c",
+            str(source),
+            "-o",
+            str(scratch / f"{source.stem}.o"),
+        )
         self._trusted(command, scratch)
 
     def _prelude(self, kind: str) -> Path:
@@ -182,9 +219,17 @@ class SimToolchain(Toolchain):
             header = scratch / "prelude.h"
             header.write_text("#pragma once\n" + "".join(f'#include "{name}"\n' for name in headers))
             command = (
-                self.compiler, *self._flags, *_CANDIDATE_FLAGS, _SPEED_FLAGS[kind], *self._includes, "-x", "c++-header", str(header),
-                "-o", f"{header}.gch",
-            )  # fmt: skip
+                self.compiler,
+                *self._flags,
+                *_CANDIDATE_FLAGS,
+                _SPEED_FLAGS[kind],
+                *self._includes,
+                "-x",
+                "c++-header",
+                str(header),
+                "-o",
+                f"{header}.gch",
+            )
             self._trusted(command, scratch)
 
         return cache.entry(self._cache, f"sim-prelude-{kind}-{self._key}", build) / "prelude.h"
@@ -192,7 +237,9 @@ class SimToolchain(Toolchain):
     def _trusted(self, command: Sequence[str], scratch: Path) -> None:
         """Run a compile of our own sources; its failure is the installation's fault."""
         log = scratch / f"log-{hashlib.sha256(' '.join(command).encode()).hexdigest()[:8]}.txt"
-        result = run_command(command, cwd=scratch, output=log, timeout=600, environment=self._environment(scratch))
+        result = run_command(
+            command, cwd=scratch, output=log, timeout=600, environment=self._environment(scratch)
+        )
         if result.code != 0:
             raise ToolchainMissing(
                 f"{self._compiler_name} can't build the simulator: {result.output[-1500:]}",
@@ -221,7 +268,8 @@ class SimToolchain(Toolchain):
         broken = [fault for path, text in sorted(kept.items()) for fault in faults(path, text)]
         if broken:
             findings = tuple(
-                Finding(rule=one.rule, severity="error", message=one.message, file=one.file, line=one.line) for one in broken
+                Finding(rule=one.rule, severity="error", message=one.message, file=one.file, line=one.line)
+                for one in broken
             )
             log = "".join(f"{one.file}:{one.line}: error: {one.message}\n" for one in broken)
             return _failed(log, 0.0, findings=findings)
@@ -232,7 +280,13 @@ class SimToolchain(Toolchain):
         return self._build(kept, units, workdir.resolve(), extension_name, start, timeout)
 
     def _build(
-        self, files: Mapping[str, str], units: Sequence[_Unit], workdir: Path, extension_name: str, start: float, timeout: float
+        self,
+        files: Mapping[str, str],
+        units: Sequence[_Unit],
+        workdir: Path,
+        extension_name: str,
+        start: float,
+        timeout: float,
     ) -> Build:
         tree, objects = workdir / "src", workdir / "obj"
         objects.mkdir(parents=True, exist_ok=True)
@@ -248,30 +302,55 @@ class SimToolchain(Toolchain):
                     (generated / f"aclrtlaunch_{kernel.name}.h").write_text(launch_header(kernel), "utf-8")
         deadline = start + timeout
         with ThreadPoolExecutor(self._jobs) as pool:
-            results = list(pool.map(
-                lambda job: self._object(job[1], job[0], files, workdir, extension_name, deadline), enumerate(units)
-            ))
+            results = list(
+                pool.map(
+                    lambda job: self._object(job[1], job[0], files, workdir, extension_name, deadline),
+                    enumerate(units),
+                )
+            )
         log = "".join(result.output for result in results)
         for index, unit in enumerate(units):
             if results[index].code == 0 and not results[index].output:
                 self._objects.put(self._object_key(unit, files, extension_name), objects / f"{index}.o")
         if any(result.code is None for result in results):
-            return _failed(f"{log}\nthe compiler did not end within {timeout:g} s\n", timeout, failure=FailureType.TIMEOUT)
+            return _failed(
+                f"{log}\nthe compiler did not end within {timeout:g} s\n",
+                timeout,
+                failure=FailureType.TIMEOUT,
+            )
         if any(result.code != 0 for result in results):
             return _classified(self._relative(log, workdir), time.monotonic() - start)
         binary = workdir / f"{extension_name}{sysconfig.get_config_var('EXT_SUFFIX')}"
-        inputs = (*(str(objects / f"{index}.o") for index in range(len(units))), *map(str, sorted(self._runtime().glob("*.o"))))
-        command = (self.compiler, "-shared", "-Wl,--gc-sections", "-Wl,-s", "-Wl,-Bsymbolic", "-o", str(binary), *inputs)
+        inputs = (
+            *(str(objects / f"{index}.o") for index in range(len(units))),
+            *map(str, sorted(self._runtime().glob("*.o"))),
+        )
+        command = (
+            self.compiler,
+            "-shared",
+            "-Wl,--gc-sections",
+            "-Wl,-s",
+            "-Wl,-Bsymbolic",
+            "-o",
+            str(binary),
+            *inputs,
+        )
         linked = self._run(command, workdir, workdir / "link.log", deadline)
         log += linked.output
         if linked.code is None:
-            return _failed(f"{log}\nthe linker did not end within {timeout:g} s\n", timeout, failure=FailureType.TIMEOUT)
+            return _failed(
+                f"{log}\nthe linker did not end within {timeout:g} s\n", timeout, failure=FailureType.TIMEOUT
+            )
         if linked.code != 0:
             return _classified(self._relative(log, workdir), time.monotonic() - start)
         content = binary.read_bytes()
         digest = hashlib.sha256(content).hexdigest()
         compilation = Compilation(
-            ok=True, artifact=digest, binary_digest=digest, log=self._relative(log, workdir), seconds=time.monotonic() - start
+            ok=True,
+            artifact=digest,
+            binary_digest=digest,
+            log=self._relative(log, workdir),
+            seconds=time.monotonic() - start,
         )
         return Build(compilation=compilation, binary=content)
 
@@ -286,21 +365,40 @@ class SimToolchain(Toolchain):
         return state.hexdigest()
 
     def _object(
-        self, unit: _Unit, index: int, files: Mapping[str, str], workdir: Path, extension_name: str, deadline: float
+        self,
+        unit: _Unit,
+        index: int,
+        files: Mapping[str, str],
+        workdir: Path,
+        extension_name: str,
+        deadline: float,
     ) -> CommandResult:
         if self._objects.get(self._object_key(unit, files, extension_name), workdir / "obj" / f"{index}.o"):
             return CommandResult(code=0, output="")
         return self._compile_unit(unit, index, workdir, extension_name, deadline)
 
-    def _compile_unit(self, unit: _Unit, index: int, workdir: Path, extension_name: str, deadline: float) -> CommandResult:
+    def _compile_unit(
+        self, unit: _Unit, index: int, workdir: Path, extension_name: str, deadline: float
+    ) -> CommandResult:
         directories = dict.fromkeys(["kernel", ".", ".generated", str(PurePosixPath(unit.path).parent)])
         prelude = ("-include", str(self._prelude(unit.prelude))) if unit.prelude else ()
         command = (
-            self.compiler, *self._flags, *_CANDIDATE_FLAGS, _SPEED_FLAGS[unit.prelude], *prelude,
-            *(f"-I{name}" for name in directories), *self._includes,
-            f"-DTORCH_EXTENSION_NAME={extension_name}", f"-ffile-prefix-map={workdir / 'src'}/=",
-            "-x", "c++", "-c", unit.path, "-o", str(workdir / "obj" / f"{index}.o"),
-        )  # fmt: skip
+            self.compiler,
+            *self._flags,
+            *_CANDIDATE_FLAGS,
+            _SPEED_FLAGS[unit.prelude],
+            *prelude,
+            *(f"-I{name}" for name in directories),
+            *self._includes,
+            f"-DTORCH_EXTENSION_NAME={extension_name}",
+            f"-ffile-prefix-map={workdir / 'src'}/=",
+            "-x",
+            "c++",
+            "-c",
+            unit.path,
+            "-o",
+            str(workdir / "obj" / f"{index}.o"),
+        )
         return self._run(command, workdir, workdir / "obj" / f"{index}.log", deadline)
 
     def _run(self, command: Sequence[str], workdir: Path, output: Path, deadline: float) -> CommandResult:
@@ -308,24 +406,40 @@ class SimToolchain(Toolchain):
         temporary.mkdir(exist_ok=True)
         wrapped = self._wrap(command, workdir) if self._wrap else command
         return run_command(
-            wrapped, cwd=workdir / "src", output=output, timeout=deadline - time.monotonic(),
+            wrapped,
+            cwd=workdir / "src",
+            output=output,
+            timeout=deadline - time.monotonic(),
             environment=self._environment(temporary),
-        )  # fmt: skip
+        )
 
     def _relative(self, log: str, workdir: Path) -> str:
         """The log without this machine's paths."""
         replaced = log.replace(f"{workdir / 'src'}/", "").replace(f"{workdir}/", "")
-        replaced = replaced.replace(f"{SIM_DIRECTORY / 'include'}/", "<sim>/").replace(f"{self._cache}/", "<cache>/")
+        replaced = replaced.replace(f"{SIM_DIRECTORY / 'include'}/", "<sim>/").replace(
+            f"{self._cache}/", "<cache>/"
+        )
         return re.sub(r"/\S*/(?=(?:pybind11|c\+\+|bits)/)", "<include>/", replaced)
 
 
 def _check_names(files: Mapping[str, str], extension_name: str) -> None:
     if not _IDENTIFIER.match(extension_name):
-        raise BadInput(f"{extension_name!r} can't name an extension", mend="use letters, digits and underscores, as in _add_ext")
+        raise BadInput(
+            f"{extension_name!r} can't name an extension",
+            mend="use letters, digits and underscores, as in _add_ext",
+        )
     for path in files:
         parts = PurePosixPath(path)
-        if parts.is_absolute() or ".." in parts.parts or "\0" in path or path.startswith("-") or ".generated" in parts.parts:
-            raise BadInput("the path leaves the workspace", where=path, mend="use a relative path below the workspace")
+        if (
+            parts.is_absolute()
+            or ".." in parts.parts
+            or "\0" in path
+            or path.startswith("-")
+            or ".generated" in parts.parts
+        ):
+            raise BadInput(
+                "the path leaves the workspace", where=path, mend="use a relative path below the workspace"
+            )
 
 
 def _prelude_of(path: str, files: Mapping[str, str]) -> str:
@@ -339,15 +453,23 @@ def _is_included(path: str, files: Mapping[str, str]) -> bool:
     """Whether another file includes this source: it is then compiled there, and twice would define its names twice."""
     name = PurePosixPath(path).name
     return any(
-        other != path and name in text and any(PurePosixPath(operand).name == name for operand in includes(text))
+        other != path
+        and name in text
+        and any(PurePosixPath(operand).name == name for operand in includes(text))
         for other, text in files.items()
     )
 
 
 def _failed(
-    log: str, seconds: float, *, failure: FailureType = FailureType.BUILD_FAILED, findings: tuple[Finding, ...] = ()
+    log: str,
+    seconds: float,
+    *,
+    failure: FailureType = FailureType.BUILD_FAILED,
+    findings: tuple[Finding, ...] = (),
 ) -> Build:
-    return Build(compilation=Compilation(ok=False, failure_type=failure, log=log, seconds=seconds, findings=findings))
+    return Build(
+        compilation=Compilation(ok=False, failure_type=failure, log=log, seconds=seconds, findings=findings)
+    )
 
 
 def _classified(log: str, seconds: float) -> Build:

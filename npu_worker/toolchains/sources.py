@@ -27,8 +27,12 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 _BLANK = ("space", "newline", "comment")
+_STATEMENTS = frozenset({"return", "else", "do", "case", "co_return", "throw"})
 _OPEN = {"(": ")", "[": "]", "{": "}"}
-_INCLUDE = re.compile(r'^(?:include|include_next|import|embed)\b\s*(?:"(?P<quoted>[^"]*)"|<(?P<angled>[^>]*)>|(?P<other>.*))', re.DOTALL)
+_INCLUDE = re.compile(
+    r'^(?:include|include_next|import|embed)\b\s*(?:"(?P<quoted>[^"]*)"|<(?P<angled>[^>]*)>|(?P<other>.*))',
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,9 +124,13 @@ def _launch(stream: list[Token], at: int, out: list[Token]) -> tuple[str, int, i
     arguments = _rewritten(stream[opening + 1 : end])
     label = name.replace("\\", "").replace('"', "")
     padding = "\n" * name_text.count("\n")
-    body = f'[&](auto... opmend_arguments) {{ {name}(opmend_arguments...); }}'
+    body = f"[&](auto... opmend_arguments) {{ {name}(opmend_arguments...); }}"
     comma = ", " if arguments.strip() else ""
-    return f'::opmend_sim::launch({config}, "{label}", {body}{padding}{between}{comma}{arguments})', start, end + 1
+    return (
+        f'::opmend_sim::launch({config}, "{label}", {body}{padding}{between}{comma}{arguments})',
+        start,
+        end + 1,
+    )
 
 
 def _name_start(out: list[Token]) -> int | None:
@@ -132,11 +140,11 @@ def _name_start(out: list[Token]) -> int | None:
     while True:
         while at >= 0 and out[at].kind in _BLANK:
             at -= 1
-        if at >= 0 and out[at].text == ">":
+        if at >= 0 and out[at].text in (">", ">>>"):
             at = _template_start(out, at) - 1
             while at >= 0 and out[at].kind in _BLANK:
                 at -= 1
-        if at < 0 or out[at].kind != "word":
+        if at < 0 or out[at].kind != "word" or out[at].text in _STATEMENTS:
             return start
         start = at
         at -= 1
@@ -149,16 +157,28 @@ def _name_start(out: list[Token]) -> int | None:
 
 
 def _template_start(out: list[Token], at: int) -> int:
+    """Where the template argument list that ends at `at` starts. Brackets inside it are skipped whole."""
     depth = 0
     while at >= 0:
         text = out[at].text
-        if text == ">":
-            depth += 1
-        elif text in (")", "]", "}"):
-            depth += 1
-        elif text in ("(", "[", "{"):
-            depth -= 1
+        if text in (")", "]", "}"):
+            at = _opening_bracket(out, at)
+        elif text in (">", ">>>"):
+            depth += len(text)
         elif text == "<":
+            depth -= 1
+            if depth <= 0:
+                return at
+        at -= 1
+    return 0
+
+
+def _opening_bracket(out: list[Token], at: int) -> int:
+    depth = 0
+    while at >= 0:
+        if out[at].kind == "mark" and out[at].text in (")", "]", "}"):
+            depth += 1
+        elif out[at].kind == "mark" and out[at].text in _OPEN:
             depth -= 1
             if depth == 0:
                 return at
@@ -238,7 +258,9 @@ def kernel_signatures(source: str) -> tuple[KernelSignature, ...]:
                 continue
             parameters.append((" ".join(piece.text for piece in part[:-1]), part[-1].text))
         c_linkage = [piece.text for piece in before] == ["extern", '"C"']
-        found.append(KernelSignature(name=stream[opening - 1].text, parameters=tuple(parameters), c_linkage=c_linkage))
+        found.append(
+            KernelSignature(name=stream[opening - 1].text, parameters=tuple(parameters), c_linkage=c_linkage)
+        )
     return tuple(found)
 
 
@@ -250,7 +272,9 @@ def launch_header(kernel: KernelSignature) -> str:
 
     declared = ", ".join(f"{kind} {name}".strip() for kind, name in kernel.parameters)
     taken = "".join(f", {'void*' if is_address(kind) else kind} {name}" for kind, name in kernel.parameters)
-    passed = "".join(f", ({kind}){name}" if is_address(kind) else f", {name}" for kind, name in kernel.parameters)
+    passed = "".join(
+        f", ({kind}){name}" if is_address(kind) else f", {name}" for kind, name in kernel.parameters
+    )
     linkage = 'extern "C" ' if kernel.c_linkage else ""
     return (
         "#pragma once\n"
@@ -283,21 +307,32 @@ def faults(path: str, source: str) -> tuple[SourceFault, ...]:
             continue
         operand = match["quoted"] if match["quoted"] is not None else match["angled"]
         if operand is None:
-            found.append(SourceFault(
-                rule="include-computed", file=path, line=line,
-                message="an #include whose file is computed by a macro; name the file",
-            ))
+            found.append(
+                SourceFault(
+                    rule="include-computed",
+                    file=path,
+                    line=line,
+                    message="an #include whose file is computed by a macro; name the file",
+                )
+            )
         elif _leaves(path, operand, quoted=match["quoted"] is not None):
-            found.append(SourceFault(
-                rule="include-outside-workspace", file=path, line=line,
-                message="an #include reaches outside the workspace; include files of the workspace by relative path",
-            ))
+            found.append(
+                SourceFault(
+                    rule="include-outside-workspace",
+                    file=path,
+                    line=line,
+                    message="an #include reaches outside the workspace; include its own files by relative path",
+                )
+            )
+    spliced = stream if "\\\n" not in source else tokens(source.replace("\\\n", ""))
     found.extend(
         SourceFault(
-            rule="inline-assembly", file=path, line=token.line,
+            rule="inline-assembly",
+            file=path,
+            line=token.line,
             message="inline assembly is not AscendC and is not compiled",
         )
-        for token in stream
+        for token in spliced
         if token.kind == "word" and token.text in ("asm", "__asm__", "__asm")
     )
     return tuple(found)
@@ -325,8 +360,8 @@ def _directives(stream: Iterable[Token]) -> Iterator[tuple[str, int]]:
                 yield "".join(text).strip(), line
             text, fresh = None, True
         elif token.kind in ("space", "comment"):
-            if text is not None:
-                text.append(" ")
+            if text is not None and token.text.replace("\\\r\n", "").replace("\\\n", ""):
+                text.append(" ")  # a line splice alone joins what it stands between
         elif text is not None:
             text.append(token.text)
         elif fresh and token.text in ("#", "%:"):
@@ -339,7 +374,7 @@ def _directives(stream: Iterable[Token]) -> Iterator[tuple[str, int]]:
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """What a source includes, directly or not: all include operands, and the workspace's files among them (with itself)."""
+    """What a source includes, directly or not: all include operands, and the workspace's files (itself too)."""
 
     operands: frozenset[str]
     files: frozenset[str]

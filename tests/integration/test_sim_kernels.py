@@ -82,7 +82,9 @@ INTEGER_ROUNDING = {
 
 @pytest.mark.parametrize("mode", sorted(INTEGER_ROUNDING))
 @pytest.mark.parametrize(
-    ("pair", "kind"), [(1, np.int32), (2, np.int16), (3, np.int8), (4, np.uint8)], ids=["int32", "int16", "int8", "uint8"]
+    ("pair", "kind"),
+    [(1, np.int32), (2, np.int16), (3, np.int8), (4, np.uint8)],
+    ids=["int32", "int16", "int8", "uint8"],
 )
 def test_every_half_casts_to_integers(kernels: ModuleType, pair: int, kind: type, mode: int) -> None:
     dtype = torch.from_numpy(np.zeros(1, kind)).dtype
@@ -104,17 +106,25 @@ def between_neighbours(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Floats at, just below and just above the midpoint of each value and the next, and the values themselves."""
     finite = np.unique(values[np.isfinite(values.astype(np.float32))].astype(np.float32))
     middle = ((finite[:-1].astype(np.float64) + finite[1:]) / 2).astype(np.float32)
-    below, above = np.nextafter(middle, -np.inf, dtype=np.float32), np.nextafter(middle, np.inf, dtype=np.float32)
+    below, above = (
+        np.nextafter(middle, -np.inf, dtype=np.float32),
+        np.nextafter(middle, np.inf, dtype=np.float32),
+    )
     return np.concatenate([finite, middle, below, above])
 
 
-@pytest.mark.parametrize(("pair", "kind"), [(5, np.float16), (6, ml_dtypes.bfloat16)], ids=["half", "bfloat16"])
+@pytest.mark.parametrize(
+    ("pair", "kind"), [(5, np.float16), (6, ml_dtypes.bfloat16)], ids=["half", "bfloat16"]
+)
 def test_float_narrows_in_every_mode(kernels: ModuleType, pair: int, kind: Any) -> None:
     values = between_neighbours(np.arange(65536, dtype=np.uint16).view(kind))
     grid = np.unique(np.arange(65536, dtype=np.uint16).view(kind).astype(np.float32))
     grid = grid[np.isfinite(grid)]
     dtype = torch.float16 if kind is np.float16 else torch.bfloat16
-    narrowed = {mode: as_numpy(kernels.cast(as_torch(values), pair, dtype, mode)) for mode in (0, RINT, FLOOR, CEIL, ROUND, TRUNC)}
+    narrowed = {
+        mode: as_numpy(kernels.cast(as_torch(values), pair, dtype, mode))
+        for mode in (0, RINT, FLOOR, CEIL, ROUND, TRUNC)
+    }
     nearest = values.astype(kind)
     assert same(narrowed[RINT], nearest)
     assert same(narrowed[0], nearest)
@@ -126,18 +136,28 @@ def test_float_narrows_in_every_mode(kernels: ModuleType, pair: int, kind: Any) 
     assert np.array_equal(narrowed[TRUNC].astype(np.float32), toward)
     outward = np.where(values < 0, low, high).astype(np.float64)
     half_way = np.abs(values.astype(np.float64) - toward) >= np.abs(outward - values)
-    assert np.array_equal(narrowed[ROUND].astype(np.float32), np.where(half_way & (low != high), outward, toward).astype(np.float32))
+    assert np.array_equal(
+        narrowed[ROUND].astype(np.float32),
+        np.where(half_way & (low != high), outward, toward).astype(np.float32),
+    )
 
 
 def test_integers_become_floats_rounded_once(kernels: ModuleType) -> None:
     rng = np.random.default_rng(3)
     narrow = rng.integers(-(2**31), 2**31, 5000, dtype=np.int64).astype(np.int32)
-    assert np.array_equal(as_numpy(kernels.cast(as_torch(narrow), 9, torch.float32, RINT)), narrow.astype(np.float32))
-    wide = rng.integers(-(2**63), 2**63 - 1, 5000, dtype=np.int64)
-    wide = np.concatenate([wide, wide >> 20, wide >> 40, np.array([2**63 - 1, -(2**63), 2**53 + 1, (2**54) + 2**30 + 1])])
-    assert np.array_equal(as_numpy(kernels.cast(as_torch(wide), 11, torch.float32, RINT)), wide.astype(np.float32))
     assert np.array_equal(
-        as_numpy(kernels.cast(as_torch(wide), 12, torch.int32, 0)), np.clip(wide, -(2**31), 2**31 - 1).astype(np.int32)
+        as_numpy(kernels.cast(as_torch(narrow), 9, torch.float32, RINT)), narrow.astype(np.float32)
+    )
+    wide = rng.integers(-(2**63), 2**63 - 1, 5000, dtype=np.int64)
+    wide = np.concatenate(
+        [wide, wide >> 20, wide >> 40, np.array([2**63 - 1, -(2**63), 2**53 + 1, (2**54) + 2**30 + 1])]
+    )
+    assert np.array_equal(
+        as_numpy(kernels.cast(as_torch(wide), 11, torch.float32, RINT)), wide.astype(np.float32)
+    )
+    assert np.array_equal(
+        as_numpy(kernels.cast(as_torch(wide), 12, torch.int32, 0)),
+        np.clip(wide, -(2**31), 2**31 - 1).astype(np.int32),
     )
     floats = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 3e9, -3e9, np.inf, -np.inf, np.nan], np.float32)
     expected = np.array([0, 2, 2, 0, -2, 2**31 - 1, -(2**31), 2**31 - 1, -(2**31), 0], np.int32)
@@ -220,7 +240,10 @@ def test_reductions_of_repeats(kernels: ModuleType) -> None:
     sums = np.array([tree(row) for row in rows], np.float32)
     assert as_numpy(kernels.reduce(as_torch(x), 1))[0] == tree(sums)
     assert np.array_equal(as_numpy(kernels.reduce(as_torch(x), 4))[:16], sums)
-    assert np.array_equal(as_numpy(kernels.reduce(as_torch(x), 5))[:128], np.array([tree(b) for b in x.reshape(128, 8)], np.float32))
+    assert np.array_equal(
+        as_numpy(kernels.reduce(as_torch(x), 5))[:128],
+        np.array([tree(b) for b in x.reshape(128, 8)], np.float32),
+    )
     assert np.array_equal(as_numpy(kernels.reduce(as_torch(x), 6))[:16], rows.max(axis=1))
     most, least = (as_numpy(kernels.reduce(as_torch(x), op)) for op in (2, 3))
     assert (most[0], most[1:2].view(np.uint32)[0]) == (x.max(), x.argmax())
@@ -246,7 +269,9 @@ def test_datacopy_truncates_and_says_so(kernels: ModuleType, report: Path) -> No
     assert torch.equal(out[:8], torch.arange(8, dtype=torch.float32))
     assert out[8:].isnan().all()
     (finding,) = read_report(report)
-    line = next(i for i, text in enumerate((KERNELS / "machine.cpp").read_text().splitlines(), 1) if "case 2:" in text)
+    line = next(
+        i for i, text in enumerate((KERNELS / "machine.cpp").read_text().splitlines(), 1) if "case 2:" in text
+    )
     assert finding == Finding(
         rule="datacopy-unaligned",
         severity="violation",
@@ -268,7 +293,9 @@ def test_datacopy_truncates_and_says_so(kernels: ModuleType, report: Path) -> No
         (13, "syncall-missing-core"),
     ],
 )
-def test_what_hardware_would_not_survive_stops_the_kernel(kernels: ModuleType, report: Path, what: int, rule: str) -> None:
+def test_what_hardware_would_not_survive_stops_the_kernel(
+    kernels: ModuleType, report: Path, what: int, rule: str
+) -> None:
     with pytest.raises(RuntimeError, match=f"^{rule}: "):
         kernels.machine(torch.ones(64), 2, what)
     assert rules(report) == {rule}
@@ -286,7 +313,9 @@ def test_what_hardware_would_not_survive_stops_the_kernel(kernels: ModuleType, r
         (17, "ub-buffer-overrun"),
     ],
 )
-def test_violations_are_reported_and_the_kernel_goes_on(kernels: ModuleType, report: Path, what: int, rule: str) -> None:
+def test_violations_are_reported_and_the_kernel_goes_on(
+    kernels: ModuleType, report: Path, what: int, rule: str
+) -> None:
     out = kernels.machine(torch.ones(64), 1, what)
     assert rules(report) == {rule}
     if what == 9:
@@ -294,7 +323,7 @@ def test_violations_are_reported_and_the_kernel_goes_on(kernels: ModuleType, rep
 
 
 def test_unsupported_at_run_time_is_its_own_class(kernels: ModuleType) -> None:
-    with pytest.raises(RuntimeError, match="^unsupported by the simulator: "):
+    with pytest.raises(RuntimeError, match=r"^unsupported by the simulator: "):
         kernels.machine(torch.ones(8), 1, 16)
 
 

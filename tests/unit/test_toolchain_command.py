@@ -17,7 +17,11 @@ def test_timeout_ends_the_whole_group(tmp_path: Path) -> None:
     marker = tmp_path / "late"
     start = time.monotonic()
     result = run_command(
-        ["sh", "-c", f"(sleep 2; touch {marker}) & sleep 60"], cwd=tmp_path, output=tmp_path / "log", timeout=0.3, environment=ENVIRONMENT
+        ["sh", "-c", f"(sleep 2; touch {marker}) & sleep 60"],
+        cwd=tmp_path,
+        output=tmp_path / "log",
+        timeout=0.3,
+        environment=ENVIRONMENT,
     )
     assert result.code is None
     assert time.monotonic() - start < 2
@@ -27,15 +31,23 @@ def test_timeout_ends_the_whole_group(tmp_path: Path) -> None:
 
 def test_output_is_capped_and_memory_is_bounded(tmp_path: Path) -> None:
     long = run_command(
-        ["sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x"], cwd=tmp_path, output=tmp_path / "log", timeout=20, environment=ENVIRONMENT
+        ["sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x"],
+        cwd=tmp_path,
+        output=tmp_path / "log",
+        timeout=20,
+        environment=ENVIRONMENT,
     )
     assert long.code == 0
     assert len(long.output) < 70_000
     assert "bytes more" in long.output
     greedy = run_command(
-        ["python3", "-c", "x = bytearray(1 << 30)"], cwd=tmp_path, output=tmp_path / "log", timeout=20, environment=ENVIRONMENT,
+        ["python3", "-c", "x = bytearray(1 << 30)"],
+        cwd=tmp_path,
+        output=tmp_path / "log",
+        timeout=20,
+        environment=ENVIRONMENT,
         memory_kib=400_000,
-    )  # fmt: skip
+    )
     assert greedy.code not in (0, None)
 
 
@@ -75,11 +87,14 @@ def test_objects_are_found_again_and_old_ones_go(tmp_path: Path) -> None:
 def test_reports_are_merged_and_forged_lines_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "report"
     path.write_text(
-        '{"rule": "queue-leak", "severity": "violation", "message": "m", "file": "kernel/a.cpp", "line": 3, "count": 2}\n'
+        '{"rule": "queue-leak", "severity": "violation", "message": "m", "file": "a.cpp", "line": 3, "count": 2}\n'
         "not json\n[1]\n"
         '{"rule": "x", "severity": "passed", "message": "m", "count": 1}\n'
         '{"rule": "ub-overflow", "severity": "error", "message": "m", "count": 1}\n'
-        '{"rule": "queue-leak", "severity": "violation", "message": "m", "file": "kernel/a.cpp", "line": 3, "count": 5}\n'
+        '{"rule": "queue-leak", "severity": "violation", "message": "m", "file": "a.cpp", "line": 3, "count": 5}\n'
     )
-    assert [(finding.rule, finding.count) for finding in read_report(path)] == [("ub-overflow", 1), ("queue-leak", 7)]
+    assert [(finding.rule, finding.count) for finding in read_report(path)] == [
+        ("ub-overflow", 1),
+        ("queue-leak", 7),
+    ]
     assert read_report(tmp_path / "none") == ()

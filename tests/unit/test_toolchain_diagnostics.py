@@ -15,7 +15,10 @@ from npu_worker.toolchains.diagnostics import api_names, errors_of, unsupported_
         ("error: 'class AscendC::TPipe' has no member named 'InitBufPool'", "InitBufPool"),
         ("fatal error: lib/matmul_intf.h: No such file or directory", "lib/matmul_intf.h"),
         ("error: static assertion failed: unsupported by the simulator: Mmad", "Mmad"),
-        ("error: there are no arguments to 'MrgSort' that depend on a template parameter, so a declaration must be available", "MrgSort"),
+        (
+            "error: there are no arguments to 'MrgSort' that depend on a template parameter",
+            "MrgSort",
+        ),
         ("error: ‘Sort32’ was not declared in this scope; did you mean ‘Sort’?", "Sort32"),
     ],
 )
@@ -42,4 +45,11 @@ def test_mistakes_stay_mistakes(message: str) -> None:
 
 
 def test_the_list_has_the_names_people_use() -> None:
-    assert {"DataCopy", "ReduceSum", "Mmad", "GET_TILING_DATA", "TQueBind", "SetGlobalBuffer"} <= api_names().names
+    assert {
+        "DataCopy",
+        "ReduceSum",
+        "Mmad",
+        "GET_TILING_DATA",
+        "TQueBind",
+        "SetGlobalBuffer",
+    } <= api_names().names

@@ -16,11 +16,36 @@ from npu_worker.toolchains.sources import (
 
 PIECES = st.lists(
     st.sampled_from(
-        ["k<<<1, nullptr, s>>>(x)", "a >>> b", "<<<", ">>>", "(", ")", "{", "}", ";", "\n", " ", "// c\n", "/* \n */", '"s<<<"', "'<'", "x", "::",
-         "k<half>", ",", "#define A \\\n b\n", 'R"(<<<)"', "1.0f", "\\\n", '"open', "'"]
+        [
+            "k<<<1, nullptr, s>>>(x)",
+            "a >>> b",
+            "<<<",
+            ">>>",
+            "(",
+            ")",
+            "{",
+            "}",
+            ";",
+            "\n",
+            " ",
+            "// c\n",
+            "/* \n */",
+            '"s<<<"',
+            "'<'",
+            "x",
+            "::",
+            "k<half>",
+            ",",
+            "#define A \\\n b\n",
+            'R"(<<<)"',
+            "1.0f",
+            "\\\n",
+            '"open',
+            "'",
+        ]
     ),
     max_size=25,
-).map("".join)  # fmt: skip
+).map("".join)
 
 
 @given(PIECES)
@@ -54,7 +79,10 @@ def test_no_text_breaks_the_lexer(source: str) -> None:
 def test_launch_forms(source: str, name: str, rest: str) -> None:
     text = rewrite_launches(source)
     assert "<<<" not in text
-    assert f'::opmend_sim::launch({rest}, "{name}", [&](auto... opmend_arguments) {{ {name}(opmend_arguments...); }}' in text
+    assert (
+        f'::opmend_sim::launch({rest}, "{name}", [&](auto... opmend_arguments) {{ {name}(opmend_arguments...); }}'
+        in text
+    )
 
 
 def test_line_of_every_following_token_stays() -> None:
@@ -64,8 +92,13 @@ def test_line_of_every_following_token_stays() -> None:
 
 @pytest.mark.parametrize(
     "source",
-    ['// k<<<1, nullptr, s>>>(x)\n', '/* k<<<1, nullptr, s>>>(x) */', 'auto s = "k<<<1, nullptr, s>>>(x)";', 'R"(k<<<1,nullptr,s>>>(x))"'],
-)  # fmt: skip
+    [
+        "// k<<<1, nullptr, s>>>(x)\n",
+        "/* k<<<1, nullptr, s>>>(x) */",
+        'auto s = "k<<<1, nullptr, s>>>(x)";',
+        'R"(k<<<1,nullptr,s>>>(x))"',
+    ],
+)
 def test_comments_and_strings_are_left_alone(source: str) -> None:
     assert rewrite_launches(source) == source
 
@@ -77,15 +110,18 @@ def test_a_launch_in_a_macro_and_two_in_a_line() -> None:
 
 def test_signatures_and_launch_header() -> None:
     source = (
-        'extern "C" __global__ __aicore__ void add_custom(GM_ADDR x, __gm__ uint8_t* y, uint32_t n, const Tiling tiling) {}\n'
+        'extern "C" __global__ __aicore__ void add_t(GM_ADDR x, __gm__ uint8_t* y, uint32_t n, const Tiling tiling) {}\n'
         "template <class T> __global__ __aicore__ void skipped(GM_ADDR x) {}\n"
         "// __global__ void commented(GM_ADDR x)\n"
     )
     (kernel,) = kernel_signatures(source)
-    assert (kernel.name, kernel.c_linkage) == ("add_custom", True)
+    assert (kernel.name, kernel.c_linkage) == ("add_t", True)
     assert [name for _, name in kernel.parameters] == ["x", "y", "n", "tiling"]
     header = launch_header(kernel)
-    assert "aclrtlaunch_add_custom(uint32_t blockDim, const void* stream, void* x, void* y, uint32_t n, const Tiling tiling)" in header
+    assert (
+        "aclrtlaunch_add_t(uint32_t blockDim, const void* stream, void* x, void* y, uint32_t n, const Tiling tiling)"
+        in header
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,14 +142,25 @@ def test_constructs_that_leak_host_files(source: str, rule: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "source", ['#include "../common.h"', "#include <cstdint>", '// #include "/etc/passwd"', 'auto s = "asm";', '#include "kernel_operator.h"']
-)  # fmt: skip
+    "source",
+    [
+        '#include "../common.h"',
+        "#include <cstdint>",
+        '// #include "/etc/passwd"',
+        'auto s = "asm";',
+        '#include "kernel_operator.h"',
+    ],
+)
 def test_plain_includes_are_fine(source: str) -> None:
     assert faults("kernel/a.cpp", source) == ()
 
 
 def test_includes_are_followed_through_the_workspace() -> None:
-    files = {"kernel/a.cpp": '#include "b.h"\n', "kernel/b.h": "#include <kernel_operator.h>\n", "kernel/c.h": "#include <vector>\n"}
+    files = {
+        "kernel/a.cpp": '#include "b.h"\n',
+        "kernel/b.h": "#include <kernel_operator.h>\n",
+        "kernel/c.h": "#include <vector>\n",
+    }
     assert includes(files["kernel/a.cpp"]) == ("b.h",)
     reached = reached_from("kernel/a.cpp", files)
     assert reached.files == {"kernel/a.cpp", "kernel/b.h"}
