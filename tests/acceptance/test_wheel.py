@@ -156,7 +156,8 @@ def test_it_says_its_licence_and_keeps_heavy_packages_in_extras(wheel: Path, nam
 
 
 def test_the_checkout_is_not_what_runs(python: Path, place: Path) -> None:
-    code = f"import importlib, os\nfor room in {ROOMS!r}: print(os.path.dirname(importlib.import_module(room).__path__[0]))"
+    say = "print(os.path.dirname(importlib.import_module(room).__path__[0]))"
+    code = f"import importlib, os\nfor room in {ROOMS!r}: {say}"
     done = subprocess.run([python, "-c", code], cwd=place, capture_output=True, text=True, check=True)
     homes = {Path(line) for line in done.stdout.split()}
     assert len(homes) == 1
@@ -204,3 +205,9 @@ def test_a_run_works_there(opmend: Opmend) -> None:
     assert opmend.json("report")["tasks"][0]["outcome"] == "passed"
     assert opmend.run("verify").returncode == 0
     assert opmend.run("replay").returncode == 0
+    # The line that the repair changed names the failed benchmark and the entry behind it.
+    place = opmend.json("show")["rounds"][-1]["locations"][0]
+    step = opmend.json("why", place)["steps"][0]
+    assert step["cause"] == "rewrite"
+    assert step["failures"]
+    assert step["entry_ids"][0] in {entry["id"] for entry in opmend.json("kb", "list")}
