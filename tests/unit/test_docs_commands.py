@@ -181,6 +181,18 @@ def test_the_fields_of_a_json_document_are_the_real_ones(
     assert told == fields
 
 
+def test_the_document_of_a_cohort_has_the_fields_that_the_page_names(sections: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "coordinator.cli", "cohort", "check", "starter", "--json"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    text = section(sections, "cohort check")
+    assert set(re.findall(r"`([a-z]\w*)`", text[text.index("JSON: ") :])) == set(json.loads(done.stdout))
+
+
+def test_the_entry_that_an_example_shows_is_there(sections: dict[str, str]) -> None:
+    (entry,) = re.findall(r"^opmend kb show (\S+)$", section(sections, "kb show"), re.MULTILINE)
+    assert (ROOT / "kb" / "entries" / f"{entry}.json").is_file()
+
+
 def test_the_exit_codes_are_those_of_the_errors() -> None:
     from schema import errors
 
