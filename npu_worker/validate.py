@@ -72,10 +72,11 @@ def validate(
         progress: called with each case's result; heartbeats hook in here.
 
     Returns:
-        a Validation. A reference that fails, or a set without a case to run, is EXECUTION_ABORTED.
+        a Validation. A reference that fails, inputs that can't be made, or a set without a case to run, is
+        EXECUTION_ABORTED.
 
     Raises:
-        BadInput: an index is out of range or given twice; a rule of operator.toml does not fit a case.
+        BadInput: an index is out of range or given twice.
         SandboxUnavailable, ToolchainMissing: this machine can't run a candidate.
     """
     if len(set(indices)) != len(indices) or not all(0 <= index < len(workspace.cases) for index in indices):
@@ -165,7 +166,7 @@ class _Task:
                     result = self._case(index, case, reference, deadline)
                     timeouts += result.status is CaseStatus.TIMEOUT
                     self._add(result)
-        except ReferenceFailed as error:
+        except (ReferenceFailed, _Aborted) as error:
             self.aborted = str(error)
         self.timings["total"] = time.monotonic() - started
         return self._validation(len(indices), len(cut))
@@ -198,7 +199,10 @@ class _Task:
     def _case(self, index: int, case: Case, reference: Reference, deadline: float) -> CaseResult:
         seed = (self.seed + index) & _MOST_SEED
         with self._timed("inputs"):
-            inputs = make_inputs(case, self.workspace.rules, seed=self.seed, index=index)
+            try:
+                inputs = make_inputs(case, self.workspace.rules, seed=self.seed, index=index)
+            except BadInput as error:
+                raise _Aborted(f"case {index} ({case.name}): no inputs: {error}") from error
         with self._timed("candidate"):
             seconds = min(self.limits.case_seconds, max(deadline - time.monotonic(), 1.0))
             done = self.runner.run(inputs, seed=seed, init=reference.init, seconds=seconds)
@@ -287,6 +291,10 @@ class _Task:
             return FailureType.IMPORT_FAILED, self.import_failed
         seen = {result.status for result in failed}
         return next(failure for status, failure in _BY_STATUS if status in seen), message
+
+
+class _Aborted(Exception):
+    """This validation can't go on, and the candidate is not to blame."""
 
 
 class _Stopwatch:

@@ -31,6 +31,16 @@ DTYPE_BYTES: Mapping[str, int] = {
 }
 """Every dtype that a tensor input may have, as torch names it, and its size in bytes."""
 
+INTEGER_LIMITS: Mapping[str, tuple[int, int]] = {
+    "int8": (-(1 << 7), (1 << 7) - 1),
+    "int16": (-(1 << 15), (1 << 15) - 1),
+    "int32": (-(1 << 31), (1 << 31) - 1),
+    "int64": (-(1 << 63), (1 << 63) - 1),
+    "uint8": (0, 255),
+    "bool": (0, 1),
+}
+"""Smallest and largest value of each dtype that is no float."""
+
 MOST_CASES = 100_000
 MOST_DIMENSIONS = 16
 MOST_ELEMENTS = 1 << 40
@@ -106,6 +116,8 @@ Input = Annotated[TensorInput | AttributeInput | AbsentInput, Field(discriminato
 
 class Case(Record):
     """One case; its inputs in the order in which `forward` takes them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
     inputs: tuple[Input, ...]
 
@@ -189,9 +201,6 @@ def canonical_dtype(text: str) -> str | None:
     plain = text.removeprefix("torch.").lower()
     plain = _ALIASES.get(plain, plain)
     return plain if plain in DTYPE_BYTES else None
-
-
-# --- JSON Lines, as upstream has them --------------------------------------------------------------------
 
 
 def parse_json_lines(text: str, path: str) -> tuple[Case, ...]:
@@ -280,9 +289,6 @@ def _input_from_json(entry: Any, where: str) -> TensorInput | AttributeInput | A
         where=where,
         mend='use "tensor", "attr" or "none" (a list of tensors is open)',
     )
-
-
-# --- cases.toml, ours ------------------------------------------------------------------------------------
 
 
 def parse_cases_toml(text: str, path: str) -> tuple[Case, ...]:
@@ -487,9 +493,6 @@ def _toml(value: Any) -> str:
     raise CaseFileError(
         f"a {type(value).__name__} has no place in a case file", mend="use numbers, text and lists"
     )
-
-
-# --- shared checks ---------------------------------------------------------------------------------------
 
 
 def _tensor(

@@ -9,15 +9,15 @@ import ast
 import os
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
-from schema.cases import Case, parse_json_lines, read_cases_toml
-from schema.errors import WorkspaceError
-from schema.input_rules import InputRule, parse_input_rules
+from schema.cases import INTEGER_LIMITS, Case, TensorInput, parse_json_lines, read_cases_toml
+from schema.errors import CaseFileError, WorkspaceError
+from schema.input_rules import Distribution, InputRule, evaluate_bound, parse_input_rules
 from schema.results import Record
 
 REFERENCE = "model.py"
@@ -78,6 +78,8 @@ class Workspace(Record):
         extension: import name of the compiled extension, as the adapter imports it.
         files: every text of the workspace by its path.
     """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", ser_json_inf_nan="constants")
 
     name: str
     level: str = ""
@@ -162,6 +164,7 @@ class Workspace(Record):
                 where=prefix + FACTS,
                 mend=f"use {', '.join(sorted(known)) or 'no table'}",
             )
+        check_rules(cases, rules, where=prefix + FACTS, case_where=prefix + case_file)
         return cls(
             name=called,
             level=facts.get("level", ""),
@@ -174,6 +177,85 @@ class Workspace(Record):
             rules=rules,
             extension=_extension(adapter, called),
             files=dict(files),
+        )
+
+
+def check_rules(
+    cases: Sequence[Case], rules: Mapping[str, InputRule], *, where: str, case_where: str
+) -> None:
+    """Refuse rules and ranges that can't make the values of every case: a worker would find out too late.
+
+    Raises:
+        WorkspaceError: a rule of operator.toml does not fit a case.
+        CaseFileError: a case's own range does not fit its dtype.
+    """
+    for index, case in enumerate(cases):
+        shapes = {tensor.name: tensor.shape for tensor in case.tensors}
+        attributes = {attribute.name: attribute.value for attribute in case.attributes}
+        for tensor in case.tensors:
+            limits = INTEGER_LIMITS.get(tensor.dtype)
+            rule = rules.get(tensor.name)
+            if tensor.range is not None:
+                if limits and not limits[0] <= tensor.range[0] <= tensor.range[1] <= limits[1]:
+                    raise CaseFileError(
+                        f"case {index}: {tensor.range[0]}..{tensor.range[1]} does not fit {tensor.dtype}",
+                        where=case_where,
+                        mend=f"stay within {limits[0]}..{limits[1]}",
+                    )
+            elif rule is not None and tensor.elements:
+                place = f"{where} [inputs.{tensor.name}], case {index} ({case.name})"
+                _check_rule(rule, tensor, shapes, attributes, limits, place)
+
+
+def _check_rule(
+    rule: InputRule,
+    tensor: TensorInput,
+    shapes: Mapping[str, tuple[int, ...]],
+    attributes: Mapping[str, Any],
+    limits: tuple[int, int] | None,
+    where: str,
+) -> None:
+    def bound(value: int | float | str | None) -> int | float:
+        return evaluate_bound(
+            0 if value is None else value, shapes=shapes, attributes=attributes, where=where
+        )
+
+    match rule.distribution:
+        case Distribution.NORMAL | Distribution.UNIFORM if limits:
+            raise WorkspaceError(
+                f"{rule.distribution.value} does not fit {tensor.dtype}",
+                where=where,
+                mend='use "integers", or a range',
+            )
+        case Distribution.UNIFORM:
+            low, high = bound(rule.low), bound(rule.high)
+        case Distribution.INTEGERS | Distribution.SORTED_INTEGERS:
+            low, high = bound(rule.low), bound(rule.high)
+            if int(low) != low or int(high) != high:
+                raise WorkspaceError(f"{low} to {high} is not whole", where=where, mend="use whole bounds")
+            if low < high:
+                _check_fits(low, high - 1, limits, tensor.dtype, where)
+        case Distribution.ARANGE:
+            low = bound(rule.low)
+            _check_fits(low, low + tensor.elements - 1, limits, tensor.dtype, where)
+            return
+        case Distribution.PERMUTATION:
+            _check_fits(0, tensor.elements - 1, limits, tensor.dtype, where)
+            return
+        case _:
+            return
+    if low >= high:
+        raise WorkspaceError(
+            f"nothing lies from {low} to below {high}", where=where, mend="make high larger than low"
+        )
+
+
+def _check_fits(low: float, high: float, limits: tuple[int, int] | None, dtype: str, where: str) -> None:
+    if limits and not limits[0] <= low <= high <= limits[1]:
+        raise WorkspaceError(
+            f"values {low}..{high} do not fit {dtype}",
+            where=where,
+            mend=f"stay within {limits[0]}..{limits[1]}",
         )
 
 

@@ -194,6 +194,17 @@ def test_a_reference_that_fails_is_not_the_candidates_fault(runner):
     assert missing.failure_type is FailureType.EXECUTION_ABORTED
 
 
+def test_inputs_that_can_not_be_made_are_not_the_candidates_fault(runner):
+    facts = "[inputs.x]\ndistribution = 'uniform'\nlow = 0\nhigh = 1\n"
+    found = workspace(facts=facts)
+    # What `Workspace.from_files` refuses may still come from an older store.
+    broken = found.rules["x"].model_copy(update={"high": "y.shape[0]"})
+    validation = check(found.model_copy(update={"rules": {"x": broken}}), runner)
+    assert validation.failure_type is FailureType.EXECUTION_ABORTED
+    assert "case 0" in validation.message
+    assert check(found, runner).passed
+
+
 def test_cut_cases_reduce_coverage_and_never_pass(runner):
     validation = check(workspace(), runner, max_elements=64)
     assert statuses(validation) == ["passed", "passed", "cut", "cut"]

@@ -113,6 +113,38 @@ def test_a_missing_or_broken_part_is_named_with_how_to_mend_it(changes, said):
     assert caught.value.exit_code == 2
 
 
+@pytest.mark.parametrize(
+    ("cell", "rule", "said"),
+    [
+        ("int32[8]", "distribution = 'normal'", "normal does not fit int32"),
+        ("bool[8]", "distribution = 'uniform'\nlow = 0\nhigh = 1", "uniform does not fit bool"),
+        ("int8[8]", "distribution = 'integers'\nlow = 0\nhigh = 300", "do not fit int8"),
+        ("int32[8]", "distribution = 'integers'\nlow = 'x.shape[0]'\nhigh = 4", "nothing lies from 8"),
+        ("int32[8]", "distribution = 'integers'\nhigh = 'y.shape[0]'", "no tensor y"),
+        ("uint8[300]", "distribution = 'arange'", "do not fit uint8"),
+        ("int8[300]", "distribution = 'permutation'", "do not fit int8"),
+    ],
+)
+def test_a_rule_that_does_not_fit_a_case_is_told_before_anything_runs(cell, rule, said):
+    cases = f'inputs = [{{name = "x", kind = "tensor"}}]\ncases = [["float32[8]"], ["{cell}"]]\n'
+    if "y.shape" not in rule and "normal" not in rule and "uniform" not in rule:
+        cases = cases.replace('["float32[8]"]', f'["{cell}"]')
+    with pytest.raises(WorkspaceError) as caught:
+        Workspace.from_files(files(cases_dot_toml=cases, operator_dot_toml=f"[inputs.x]\n{rule}\n"))
+    assert "operator.toml [inputs.x], case " in str(caught.value)
+    assert said in str(caught.value)
+    ranged = cases.replace(f'["{cell}"]', f'["{cell} in 0..1"]').replace(
+        '["float32[8]"]', f'["{cell} in 0..1"]'
+    )
+    assert Workspace.from_files(files(cases_dot_toml=ranged, operator_dot_toml=f"[inputs.x]\n{rule}\n")).rules
+
+
+def test_a_range_that_does_not_fit_its_dtype_is_told_before_anything_runs():
+    cases = CASES.replace("float32[8]", "uint8[8] in 0..256")
+    with pytest.raises(CaseFileError, match=r"cases\.toml: case 0: 0\.\.256 does not fit uint8"):
+        Workspace.from_files(files(cases_dot_toml=cases, operator_dot_toml=""))
+
+
 def test_a_broken_case_file_is_named_with_its_line(tmp_path):
     texts = files(cases_dot_toml=None)
     texts["Twice.json"] = LINE + '{"inputs": [}\n'
