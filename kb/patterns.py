@@ -132,12 +132,16 @@ def vector_accumulations(program: Program, tensors: Tensors, names: tuple[str, .
 
 
 def writes_to(program: Program, tensors: Tensors, name: str, function: Function) -> list[Call]:
-    """Calls in a function that write a tensor: it is the first argument, or the receiver of SetValue."""
+    """Calls in a function that write a tensor: it is the first argument, or the receiver of SetValue.
+
+    Calls of functions of ours are left out: they may read it as well.
+    """
     found = []
+    own = {function.name for function in program.functions}
     for call in program.calls(function):
         if call.receiver == name and call.name == "SetValue":
             found.append(call)
-        elif not call.receiver and call.arguments:
+        elif not call.receiver and call.arguments and call.name not in own:
             first = tensors.tensor(function, call.arguments[0])
             if first is not None and first.name == name:
                 found.append(call)

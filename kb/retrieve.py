@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from kb.context import RewriteContext
 from kb.entry import Entry, load_entries
-from kb.rewrite import rewrite_named, trials
+from kb.rewrite import cautious_trials, rewrite_named
 from schema.results import Record
 
 FINDING, MAIN_HINT, FURTHER_HINT, CATEGORY, ANY_CATEGORY, SOURCE_FACT, REWRITE = 9.0, 4.0, 2.0, 3.0, 1.0, 1.0, 0.5
@@ -77,7 +77,7 @@ def retrieve(
         if narrow and "float32" in context.passing_dtypes and "magnitude_correlated" in entry.hints:
             reasons.append((NARROW_TYPES, "only half-precision dtypes fail"))
         if files is not None and entry.rewrite is not None:
-            places = trials(files, rewrite_named(entry.rewrite), context)
+            places = cautious_trials(files, rewrite_named(entry.rewrite), context)
             if places:
                 reasons.append((PLACES, f"{entry.rewrite} applies at {len(places[0][0])} places"))
         if not reasons:

@@ -6,6 +6,7 @@ where the code is already right. A proposal is a trial, compiled and run before 
 """
 
 import importlib
+import logging
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,6 +21,8 @@ from kb.context import RewriteContext
 from kb.source import Program, Source, ancestors, inside
 from schema.errors import EntryError
 from schema.results import Record
+
+logger = logging.getLogger(__name__)
 
 MOST_PROPOSALS = 6
 MOST_SINGLES = 3
@@ -272,6 +275,20 @@ def trials(
     return kept
 
 
+def cautious_trials(
+    files: Mapping[str, str], rewrite: Rewrite, context: RewriteContext
+) -> list[tuple[tuple[Site, ...], dict[str, str]]]:
+    """`trials`, where a rewrite that trips over code of a shape nobody foresaw finds nothing.
+
+    A candidate may hold any text; no text may end the job that tries to mend it. The log says which rewrite tripped.
+    """
+    try:
+        return trials(files, rewrite, context)
+    except (AttributeError, IndexError, KeyError, RecursionError, TypeError, ValueError):
+        logger.warning("rewrite %s tripped over a kernel", rewrite.name, exc_info=True)
+        return []
+
+
 @lru_cache(maxsize=8)
 def _program(files: tuple[tuple[str, str], ...]) -> Program:
     """Parsed once for all rewrites that are tried on the same files."""
@@ -304,7 +321,7 @@ def propose(
         return ()
     first = rewrite_named(entry.rewrite)
     found: list[Proposal] = []
-    for group, changed in trials(files, first, context):
+    for group, changed in cautious_trials(files, first, context):
         locations = tuple(dict.fromkeys(f"{one.path}:{one.line}" for one in group))
         notes = list(dict.fromkeys(one.note for one in group))
         alone = Proposal(
@@ -313,7 +330,7 @@ def propose(
         )  # fmt: skip
         current, names = dict(files) | changed, [first.name]
         for name in entry.then:
-            further = trials(current, rewrite_named(name), context)
+            further = cautious_trials(current, rewrite_named(name), context)
             if further:
                 current |= further[0][1]
                 names.append(name)

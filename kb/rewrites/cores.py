@@ -131,30 +131,39 @@ def _names(source: Source, node: Node, name: str) -> bool:
 
 
 def _corrected(reader: Reader, share: Share) -> bool:
-    """Say whether the function looks at the remainder or at the end already."""
-    total = share.total.key
-    for function in (share.function,):
-        for node in walk(function.body):
-            if node.type not in ("binary_expression", "assignment_expression"):
-                continue
-            read = expression(function.source, node, function)
-            if read.op == "%" and reader.same(read.arguments[0], share.total):
-                return True
-            if read.op in ("<", ">", "<=", ">=") and total in (
-                *(argument.key for argument in read.arguments),
-                *(part.key for argument in read.arguments for part in argument.arguments),
-            ):
-                return True
-            if read.op in ("==", "!=", "<") and any(
-                argument.op == "-" and reader.same(argument.arguments[0], share.cores) for argument in read.arguments
-            ):
-                return True
-            if read.op in ("==", "<", ">") and any(
-                argument.op == "+" and _is_call(reader, argument.arguments[0], "GetBlockIdx")
-                for argument in read.arguments
-            ):
-                return True
+    """Say whether the function looks at the remainder or at the end of its share already."""
+    function, source = share.function, share.function.source
+    for node in walk(function.body):
+        if node.type != "binary_expression":
+            continue
+        read = expression(source, node, function)
+        if read.op == "%" and reader.same(read.arguments[0], share.total):
+            return True
+        if read.op in ("<", ">", "<=", ">=") and len(read.arguments) == 2:
+            one, two = read.arguments
+            for side, other in ((one, two), (two, one)):
+                # Holding the start back is no correction of the length.
+                if _mentions(side, share.total.key) and not _is_start(reader, share, other):
+                    return True
+        if read.op in ("==", "!=", "<") and any(
+            argument.op == "-" and reader.same(argument.arguments[0], share.cores) for argument in read.arguments
+        ):
+            return True
+        if read.op in ("==", "<", ">") and any(
+            argument.op == "+" and _is_call(reader, argument.arguments[0], "GetBlockIdx")
+            for argument in read.arguments
+        ):
+            return True
     return False
+
+
+def _mentions(found: Expression, key: str) -> bool:
+    return found.key == key or any(_mentions(argument, key) for argument in found.arguments)
+
+
+def _is_start(reader: Reader, share: Share, found: Expression) -> bool:
+    offsets = {expression(share.function.source, node, share.function).key for node in share.offsets}
+    return reader.through(found, lambda e: e if e.key in offsets else None) is not None
 
 
 REWRITES = (

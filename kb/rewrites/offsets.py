@@ -43,7 +43,18 @@ def _uses(program: Program, declared: Declaration) -> list[tuple[Function, Node]
 
 
 def _is_index(node: Node) -> bool:
-    return any(above.type == "subscript_argument_list" for above in ancestors(node))
+    """Say whether a place is part of an index: `x[…]`, or the first argument of GetValue or SetValue."""
+    child = node
+    for above in ancestors(node):
+        if above.type == "subscript_argument_list":
+            return True
+        if above.type == "argument_list" and above.parent is not None:
+            called = above.parent.child_by_field_name("function")
+            field = called.child_by_field_name("field") if called is not None else None
+            first = next(iter(above.named_children), None)
+            return field is not None and field.text in (b"GetValue", b"SetValue") and first == child
+        child = above
+    return False
 
 
 def find_byte_index(program: Program) -> Sequence[Site]:
@@ -84,10 +95,13 @@ def _through_names(program: Program, function: Function, offset: Node) -> list[E
     for node in walk(offset):
         name = bare_name(function.source, node) if node.type in ("identifier", "field_expression") else ""
         declared = program.declaration(name, node, function.source) if name else None
-        if declared is None or declared.kind not in ("local", "member"):
+        if declared is None or declared.kind == "global":
             continue
         values = [(declared.source, declared.initial)] if declared.initial is not None else []
         values += [(w.function.source, w.value) for w in program.assignments(declared) if w.value is not None]
+        if declared.kind == "parameter" and declared.function is not None:
+            place = [known for known, _ in declared.function.parameters].index(declared.name)
+            values += [(call.source, call.arguments[place]) for call in program.callers(declared.function)]
         scaled = [(source, pair) for source, value in values for pair in _scaled(source, value)]
         if not scaled:
             continue

@@ -39,6 +39,12 @@ def held_tensors(program: Program, tensors: Tensors) -> Iterator[Held]:
             if declared.initial.type != "call_expression":
                 continue
             call = Call.of(declared.function, declared.initial)
+            handed = _handed_out(program, tensors, call) if call is not None else None
+            if handed is not None:
+                element = tensors.kind(declared)[1]
+                yield Held(
+                    function=declared.function, declaration=declared, queue=handed, element=element, taken="DeQue"
+                )
             if call is None or call.name not in ("AllocTensor", "DeQue") or not call.template:
                 continue
             if "TQue" in tensors.holder_type(call.receiver, declared.function):
@@ -46,6 +52,22 @@ def held_tensors(program: Program, tensors: Tensors) -> Iterator[Held]:
                     function=declared.function, declaration=declared, queue=call.receiver, element=call.template,
                     taken=call.name,
                 )  # fmt: skip
+
+
+def _handed_out(program: Program, tensors: Tensors, call: Call) -> str | None:
+    """The queue that a helper of ours was given and returns a dequeued tensor of; None for other calls."""
+    for callee in program.functions:
+        if callee.name != call.name or len(callee.parameters) != len(call.arguments):
+            continue
+        returned = [n for n in walk(callee.body) if n.type == "return_statement"]
+        for index, (parameter, kind) in enumerate(callee.parameters):
+            if "TQue" not in kind:
+                continue
+            taken = any(inner.receiver == parameter and inner.name == "DeQue" for inner in program.calls(callee))
+            queue = call.text(index)
+            if taken and returned and "TQue" in tensors.holder_type(queue, call.function):
+                return queue
+    return None
 
 
 def _used(program: Program, owner: str, receiver: str, name: str) -> bool:

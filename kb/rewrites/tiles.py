@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from kb.expressions import Expression, expression
-from kb.rewrite import Edit, Rewrite, Site, into, replace, site
+from kb.patterns import fresh
+from kb.rewrite import Edit, Rewrite, Site, after, into, replace, site
 from kb.source import Call, Function, Program, ancestors, bare_name, inside, walk
 from kb.tensors import Tensors
 
@@ -46,18 +47,19 @@ def tile_loops(program: Program, tensors: Tensors) -> Iterator[TileLoop]:
                 continue
             counter, bound = test.arguments[0].value, test.arguments[1]
             steps = _steps(function, node, counter)
-            if len(steps) == 1 and steps[0] is not None:
-                tile = steps[0]
-                if tile.integer != 1:
-                    yield TileLoop(
-                        function=function, node=node, body=body, counter=counter, length=bound,
-                        tile=tile, strided=True,
-                    )  # fmt: skip
-                    continue
             if len(steps) != 1:
                 continue
-            found = _quotient(tensors, bound)
-            if found is not None:
+            # A step of the number of cores deals tiles out; any other step is the tile itself.
+            dealt = steps[0] is None or tensors.reader.through(
+                steps[0], lambda e: e if e.op == "call" and e.value == "GetBlockNum" else None
+            )
+            found = _quotient(tensors, bound) if dealt else None
+            if steps[0] is not None and not dealt:
+                yield TileLoop(
+                    function=function, node=node, body=body, counter=counter, length=bound, tile=steps[0],
+                    strided=True,
+                )  # fmt: skip
+            elif found is not None:
                 length, tile, floor = found
                 yield TileLoop(
                     function=function, node=node, body=body, counter=counter, length=length, tile=tile,
@@ -139,7 +141,12 @@ def counts_of(program: Program, tensors: Tensors, loop: TileLoop, reach: Reach) 
     source = reach.function.source
 
     def is_tile(node: Node) -> bool:
-        return tensors.reader.same(expression(source, node, reach.function), loop.tile)
+        read = expression(source, node, reach.function)
+        if read.op == "name" and read.key != loop.tile.key and reach.function is not loop.function:
+            declared = program.declaration(read.value, node, source)
+            if declared is not None and declared.kind == "parameter":
+                return False  # its value is mended where it is handed in
+        return tensors.reader.same(read, loop.tile)
 
     for node in walk(reach.body):
         if node.type == "call_expression":
@@ -152,6 +159,9 @@ def counts_of(program: Program, tensors: Tensors, loop: TileLoop, reach: Reach) 
             for argument in call.arguments[first:]:
                 if is_tile(argument) and not _guarded(reach, argument):
                     yield argument
+        elif node.type == "return_statement" and node.named_child_count == 1 and reach.body == reach.function.body:
+            if reach.function is not loop.function and is_tile(node.named_children[0]):
+                yield node.named_children[0]  # a helper that says how many elements a tile has
         elif node.type == "binary_expression":
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             if left is None or right is None:
@@ -185,13 +195,113 @@ def _guarded(reach: Reach, node: Node) -> bool:
     return False
 
 
-def fresh_name(function: Function, wanted: str) -> str:
-    """A name the function does not use yet."""
-    used = {function.source.text(n) for n in walk(function.node) if n.type == "identifier"}
-    name, number = wanted, 2
-    while name in used:
-        name, number = f"{wanted}{number}", number + 1
-    return name
+def _count_definition(program: Program, loop: TileLoop, reach: Reach, places: list[Node]) -> Node | None:
+    """The value of the one local name all places use, where it is defined within the body; None otherwise."""
+    source = reach.function.source
+    reads = [expression(source, place, reach.function) for place in places]
+    if not reads or any(read.op != "name" or read.key != reads[0].key for read in reads):
+        return None
+    declared = program.declaration(reads[0].value, places[0], source)
+    if declared is None or declared.kind != "local" or declared.initial is None:
+        return None
+    if reads[0].key == loop.tile.key or not inside(declared.statement, reach.body):
+        return None
+    return declared.initial if not program.assignments(declared) else None
+
+
+def find_full_start(program: Program) -> Sequence[Site]:
+    """Counts beside a tile's start that is a multiple of the tile, where no loop over one axis shows it."""
+    tensors = Tensors(program)
+    known = list(_known_quotients(program, tensors))
+    sites = []
+    for function in program.functions if known else ():
+        source = function.source
+        for declared in source.declarations:
+            if declared.function is not function or declared.kind != "local" or declared.initial is None:
+                continue
+            block = declared.statement.parent
+            start = expression(source, declared.initial, function)
+            if start.op != "*" or block is None or block.type != "compound_statement":
+                continue
+            for length, tile in known:
+                if not any(tensors.reader.same(part, tile) for part in start.arguments):
+                    continue
+                loop = TileLoop(
+                    function=function, node=block, body=block, counter=declared.name, length=length, tile=tile,
+                    strided=True,
+                )  # fmt: skip
+                reach = Reach(function=function, body=block, counter=declared.name)
+                every = counts_of(program, tensors, loop, reach)
+                places = [place for place in every if place.start_byte > declared.statement.end_byte]
+                held = tensors.reader.accessible(length, function)
+                step = tensors.reader.accessible(tile, function)
+                if not places or held is None or step is None or declared.name in length.names:
+                    continue
+                rest = f"{_term(length, held)} - {declared.name}"
+                text = f"static_cast<uint32_t>({rest} < {step} ? {rest} : {step})"
+                definition = _count_definition(program, loop, reach, places)
+                if definition is not None and definition.start_byte > declared.statement.end_byte:
+                    edits = [replace(source, definition, text)]
+                else:
+                    name = fresh(function, "currentCount")
+                    edits = [after(source, declared.statement, f"const uint32_t {name} = {text};")]
+                    edits += [replace(source, place, name) for place in places]
+                note = f"The tile at {declared.name} may hold fewer than {tile.text} of {length.text} elements."
+                sites.append(site(source, places[0], edits, note, variant="start", order=1))
+                break
+    return sites
+
+
+def find_floor_tiles(program: Program) -> Sequence[Site]:
+    """A number of tiles that is rounded down although the last tile is held to what is left."""
+    tensors = Tensors(program)
+    held = [
+        read
+        for function in program.functions
+        for node in walk(function.body)
+        if node.type == "conditional_expression"
+        and (read := expression(function.source, node, function)).op == "?:"
+    ]
+    sites = []
+    for function in program.functions if held else ():
+        source = function.source
+        for node in walk(function.body):
+            if node.type not in ("init_declarator", "assignment_expression"):
+                continue
+            value = node.child_by_field_name("value") or node.child_by_field_name("right")
+            quotient = expression(source, value, function) if value is not None else None
+            if value is None or quotient is None or quotient.op != "/":
+                continue
+            if tensors.reader.ceiling_quotient(quotient) is not None:
+                continue
+            length, tile = quotient.arguments
+            if (tensors.reader.number(tile) or 0) < 2:
+                continue
+            # rest < tile ? rest : tile, in either order
+            if not any(
+                any(tensors.reader.same(part, tile) for part in choice.arguments[1:])
+                and choice.arguments[0].op in ("<", ">", "<=", ">=")
+                for choice in held
+            ):
+                continue
+            text, step = _term(length, length.text), tile.text
+            new = f"({text} + {step} - 1) / {_factor(tile, step)}"
+            note = f"{quotient.text} rounds down, so the last tile is never worked on."
+            sites.append(site(source, node, [replace(source, value, new)], note, variant="tiles", order=2))
+    return sites
+
+
+def _known_quotients(program: Program, tensors: Tensors) -> Iterator[tuple[Expression, Expression]]:
+    """Every (length, tile) that is divided, rounded up, anywhere in the program."""
+    seen = set()
+    for function in program.functions:
+        for node in walk(function.body):
+            if node.type not in ("binary_expression", "call_expression"):
+                continue
+            found = tensors.reader.ceiling_quotient(expression(function.source, node, function))
+            if found is not None and (found[0].key, found[1].key) not in seen:
+                seen.add((found[0].key, found[1].key))
+                yield found
 
 
 def find_full_last_tile(program: Program) -> Sequence[Site]:
@@ -217,10 +327,14 @@ def find_full_last_tile(program: Program) -> Sequence[Site]:
             source = reach.function.source
             begin = reach.counter if loop.strided else f"{reach.counter} * {_factor(loop.tile, step)}"
             rest = f"{_term(loop.length, length)} - {begin}"
-            name = fresh_name(reach.function, "currentCount")
+            name = fresh(reach.function, "currentCount")
             line = f"const uint32_t {name} = static_cast<uint32_t>({rest} < {step} ? {rest} : {step});"
-            edits.append(into(source, reach.body, line))
-            edits.extend(replace(source, place, name) for place in places)
+            definition = _count_definition(program, loop, reach, places)
+            if definition is not None:
+                edits.append(replace(source, definition, line.split(" = ", 1)[1].rstrip(";")))
+            else:
+                edits.append(into(source, reach.body, line))
+                edits.extend(replace(source, place, name) for place in places)
             first = first or places[0]
         if first is None:
             continue
@@ -236,6 +350,12 @@ def find_full_last_tile(program: Program) -> Sequence[Site]:
             )  # fmt: skip
             note = f"{loop.floor.text} rounds down, so the last tile is never worked on."
         sites.append(site(source, loop.node, edits, note))
+    taken = {(edit.path, edit.start, edit.end) for found in sites for edit in found.edits}
+    sites.extend(
+        found
+        for found in [*find_full_start(program), *find_floor_tiles(program)]
+        if not any((edit.path, edit.start, edit.end) in taken for edit in found.edits)
+    )
     return sites
 
 
