@@ -52,6 +52,7 @@ class Sweeper:
         self._waiting = waiting
         self._most_attempts = most_attempts
         self._lost_seconds = lost_seconds
+        self._short: set[str] = set()  # queues with too few messages at the last sweep
 
     def sweep(self) -> dict[str, int]:
         """Sweep once; how many of each kind were set going.
@@ -97,7 +98,8 @@ class Sweeper:
     def lost_messages(self) -> int:
         """Queued jobs that no message stands for: Redis was flushed, or a worker died between two steps.
 
-        A queue as long as its old jobs has a message for each, so a busy queue is left alone.
+        A queue as long as its old jobs has a message for each, so a busy queue is left alone. A message
+        that a worker has just taken is in no queue either: only what is missing twice in a row is lost.
         """
         if self._waiting is None:
             return 0
@@ -118,11 +120,11 @@ class Sweeper:
             by_queue: dict[str, list[str]] = {}
             for job_id, queue in rows:
                 by_queue.setdefault(queue, []).append(job_id)
-            for queue, job_ids in by_queue.items():
-                if self._waiting(queue) >= len(job_ids):
-                    continue
-                session.add_all(Outbox(job_id=job_id) for job_id in job_ids)
-                count += len(job_ids)
+            short = {queue for queue, ids in by_queue.items() if self._waiting(queue) < len(ids)}
+            for queue in sorted(short & self._short):
+                session.add_all(Outbox(job_id=job_id) for job_id in by_queue[queue])
+                count += len(by_queue[queue])
+            self._short = short - self._short
         return count
 
     def orphaned_jobs(self) -> int:
