@@ -202,10 +202,13 @@ def _text(found: dict[str, Any]) -> str:
         f"  {one['severity']} {one['rule']} ({one['count']}×): {one['message']}"
         for one in validation["findings"]
     ]
+    if validation["failure_type"] in (FailureType.EXECUTION_ABORTED.value, FailureType.IMPORT_FAILED.value):
+        lines.append(f"  {validation['message']}")
     if validation["forensics"]:
         lines.append(f"  {validation['forensics']['hint']}: {validation['forensics']['summary']}")
     rate = "no case ran" if found["match_rate"] is None else f"match rate {found['match_rate']:.1%}"
-    lines.append(f"  {rate}, coverage {found['coverage']:.0%}, {found['timings'].get('compile', 0.0) + found['timings'].get('total', 0.0):.1f} s")
+    seconds = found["timings"].get("compile", 0.0) + found["timings"].get("total", 0.0)
+    lines.append(f"  {rate}, coverage {found['coverage']:.0%}, {seconds:.1f} s")
     return "\n".join(lines) + "\n"
 
 

@@ -205,7 +205,10 @@ class _Task:
                 raise _Aborted(f"case {index} ({case.name}): no inputs: {error}") from error
         with self._timed("candidate"):
             seconds = min(self.limits.case_seconds, max(deadline - time.monotonic(), 1.0))
-            done = self.runner.run(inputs, seed=seed, init=reference.init, seconds=seconds)
+            try:
+                done = self.runner.run(inputs, seed=seed, init=reference.init, seconds=seconds)
+            except BadInput as error:
+                raise _Aborted(f"case {index} ({case.name}): {error}") from error
         for finding in done.findings:
             self.findings[finding.model_copy(update={"count": 1})] += finding.count
         if done.ending is not Ending.OUTPUTS:

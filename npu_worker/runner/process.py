@@ -21,7 +21,7 @@ from typing import Any
 from npu_worker.limits import MIB, SandboxLimits, ValidationLimits
 from npu_worker.runner import wire
 from npu_worker.sandbox import Mode, Sandboxed, Stop, View, start
-from schema.errors import SandboxUnavailable, ToolchainMissing
+from schema.errors import BadInput, SandboxUnavailable, ToolchainMissing
 from schema.results import Finding
 
 _INSIDE = "/opmend/runner"
@@ -166,10 +166,10 @@ class Runner:
             seconds: a tighter limit than the validation's own.
 
         Raises:
+            BadInput: a value that can't be passed.
             SandboxUnavailable, ToolchainMissing: no candidate could run here; not its fault.
         """
         seconds = self.limits.case_seconds if seconds is None else min(seconds, self.limits.case_seconds)
-        self._prepare()
         payload: list[Any] = []
         header = {
             "op": "case",
@@ -179,22 +179,41 @@ class Runner:
             "most": self.limits.output_bytes,
             "printed": self.limits.printed_bytes,
             "names": list(inputs),
-            "inputs": wire.describe(list(inputs.values()), payload, most_bytes=1 << 40),
-            "init": wire.describe(list(init), payload, most_bytes=1 << 40),
         }
         try:
-            self._send(header, payload, deadline=time.monotonic() + seconds + _GRACE_SECONDS)
-            answer = self._receive(deadline=time.monotonic() + seconds + _GRACE_SECONDS)
-            done, frame = answer
+            header["inputs"] = wire.describe(list(inputs.values()), payload, most_bytes=1 << 40)
+            header["init"] = wire.describe(list(init), payload, most_bytes=1 << 40)
+        except wire.WireError as error:
+            raise BadInput(
+                f"an input can't be passed to a candidate: {error}",
+                where="model.py",
+                mend="use tensors and plain values",
+            ) from error
+        self._hand_over(header, payload)
+        try:
+            done, frame = self._receive(deadline=time.monotonic() + seconds + _GRACE_SECONDS)
             return self._judge(done, frame)
         except wire.WireError as error:
             self.close()
-            return CaseRun(
-                ending=Ending.MALFORMED, phase="forward", message=f"the runner was disturbed: {error}"
-            )
+            message = f"the runner was disturbed: {error}"
+            return CaseRun(ending=Ending.MALFORMED, phase="forward", message=message)
         except _Broken as broken:
             self.close()
             return CaseRun(ending=broken.ending, phase="forward", seconds=seconds, message=broken.message)
+
+    def _hand_over(self, header: dict[str, Any], payload: list[Any]) -> None:
+        """Send a case; a warm process that fell between cases is replaced once, since no case is to blame."""
+        for attempt in (1, 2):
+            self._prepare()
+            try:
+                self._send(header, payload, deadline=time.monotonic() + self.limits.start_seconds)
+                return
+            except _Broken as error:
+                self.close()
+                if attempt == 2:
+                    raise SandboxUnavailable(
+                        f"the runner falls: {error}", mend="look for memory pressure"
+                    ) from error
 
     def close(self) -> None:
         """End the sandbox and everything in it."""

@@ -197,3 +197,38 @@ def test_without_the_sandbox_the_limits_still_hold():
     ended = python("while True: pass", mode=Mode.OFF, wall_seconds=1.0)
     assert ended.stopped is Stop.TIMEOUT
     assert "MemoryError" in python("bytearray(3 << 30)", mode=Mode.OFF, address_bytes=1024 * MIB).errors
+
+
+def test_the_death_of_the_one_who_started_it_ends_everything_inside():
+    marker = f"opmend-test-{time.time_ns()}"
+    script = f"""
+import sys
+from npu_worker.limits import SandboxLimits
+from npu_worker.sandbox import View, start
+code = "import os, time; print({marker!r}, flush=True); os.fork() or os.setsid(); time.sleep(60)"
+child = start([sys.executable, "-I", "-c", code], limits=SandboxLimits(), view=View(python=True))
+while {marker!r} not in child._streams["output"].text():
+    child.check()
+print("inside", flush=True)
+child.wait()
+"""
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    assert parent.stdout.readline() == "inside\n"
+    assert _with(marker)
+    parent.kill()
+    parent.communicate()
+    deadline = time.monotonic() + 10
+    while _with(marker) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _with(marker)
+
+
+def _with(marker):
+    """Sandboxed processes whose command line has the marker, without the script that started them."""
+    found = []
+    for one in psutil.process_iter(["cmdline"]):
+        words = one.info["cmdline"] or []
+        if any(marker in word and "npu_worker" not in word for word in words):
+            found.append(one)
+    return found

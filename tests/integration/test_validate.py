@@ -205,6 +205,25 @@ def test_inputs_that_can_not_be_made_are_not_the_candidates_fault(runner):
     assert check(found, runner).passed
 
 
+def test_a_runner_that_fell_between_cases_is_replaced_and_blames_nobody():
+    with Runner(limits=LIMITS) as fragile:
+        assert check(workspace(), fragile).passed
+        assert fragile._process is not None
+        fragile._process.kill()
+        assert check(workspace(), fragile).passed
+        assert fragile.starts == 2
+
+
+def test_start_values_that_can_not_be_passed_are_not_the_candidates_fault(runner):
+    start = "\ndef get_init_inputs():\n    return [object()]\n"
+    model = MODEL.replace(
+        "    def forward", "    def __init__(self, o):\n        super().__init__()\n    def forward"
+    )
+    validation = check(workspace(model=model + start), runner)
+    assert validation.failure_type is FailureType.EXECUTION_ABORTED
+    assert "type object" in validation.message
+
+
 def test_cut_cases_reduce_coverage_and_never_pass(runner):
     validation = check(workspace(), runner, max_elements=64)
     assert statuses(validation) == ["passed", "passed", "cut", "cut"]
