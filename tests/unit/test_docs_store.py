@@ -88,6 +88,17 @@ def test_a_variable_that_the_page_names_is_the_one_that_works(
         assert getattr(Settings.load(), name) == 7
 
 
+def test_the_file_takes_the_names_of_the_first_column(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for cells in settings_rows().values():
+        monkeypatch.delenv(cells[1].strip("`"), raising=False)
+    (tmp_path / "opmend.toml").write_text('npu_workers = 3\ndatabase_url = "postgresql://me@here/mine"\n')
+    found = Settings.load()
+    assert (found.npu_workers, found.database_url) == (3, "postgresql://me@here/mine")
+
+
 def test_every_variable_that_the_code_reads_is_listed() -> None:
     read: set[str] = set()
     for room in ("schema", "kb", "coordinator", "workers", "npu_worker", "tests"):
