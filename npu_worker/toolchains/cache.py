@@ -10,9 +10,12 @@ import hashlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+
+_STALE_SECONDS = 7 * 24 * 3600
 
 
 def default_cache_directory() -> Path:
@@ -46,6 +49,19 @@ def _locked(path: Path) -> Iterator[None]:
         yield
 
 
+def _forget_stale(root: Path, name: str) -> None:
+    """Remove entries of other keys that are a week old: each is some 150 MB, and every update makes new ones."""
+    kind = name.rpartition("-")[0]
+    limit = time.time() - _STALE_SECONDS
+    for other in root.glob(f"{kind}-*"):
+        try:
+            stale = other.name != name and other.is_dir() and other.stat().st_mtime < limit
+        except OSError:
+            continue
+        if stale:
+            shutil.rmtree(other, ignore_errors=True)
+
+
 def entry(root: Path, name: str, build: Callable[[Path], None]) -> Path:
     """The directory `root/name`, made by `build(scratch)` if it is not there.
 
@@ -56,6 +72,7 @@ def entry(root: Path, name: str, build: Callable[[Path], None]) -> Path:
     if target.is_dir():
         return target
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
+    _forget_stale(root, name)
     with _locked(root / f".{name}.lock"):
         if target.is_dir():
             return target

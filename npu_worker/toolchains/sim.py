@@ -49,6 +49,8 @@ _CANDIDATE_FLAGS = ("-w", "-fmax-errors=20", "-ftemplate-backtrace-limit=4")
 #: A source with bindings alone has nothing to speed up, and pybind11's templates are most of its compile time.
 _SPEED_FLAGS = {"kernel": "-O2", "both": "-O2", "": "-O2", "torch": "-O0"}
 _RUNTIME_FLAGS = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
+#: Runtime sources with nothing to speed up.
+_PLAIN_RUNTIME = frozenset({"tensor"})
 #: What a source includes decides its prelude: of the kernel's interface, of the light torch, or both.
 _KERNEL_HEADERS = frozenset({"kernel_operator.h"})
 _TORCH_HEADERS = frozenset({"torch/extension.h", "torch/torch.h", "torch/all.h"})
@@ -196,16 +198,9 @@ class SimToolchain(Toolchain):
         return cache.entry(self._cache, f"sim-runtime-{self._key}", build)
 
     def _compile_runtime(self, source: Path, scratch: Path) -> None:
-        command = (
-            self.compiler,
-            *self._flags,
-            *_RUNTIME_FLAGS,
-            *self._includes,
-            "-c",
-            str(source),
-            "-o",
-            str(scratch / f"{source.stem}.o"),
-        )
+        speed = ("-O1",) if source.stem in _PLAIN_RUNTIME else _RUNTIME_FLAGS
+        target = scratch / f"{source.stem}.o"
+        command = (self.compiler, *self._flags, *speed, *self._includes, "-c", str(source), "-o", str(target))
         self._trusted(command, scratch)
 
     def _prelude(self, kind: str) -> Path:

@@ -291,6 +291,7 @@ def test_datacopy_truncates_and_says_so(kernels: ModuleType, report: Path) -> No
         (7, "ub-unaligned"),
         (8, "ub-out-of-range"),
         (13, "syncall-missing-core"),
+        (20, "gm-unknown-address"),
     ],
 )
 def test_what_hardware_would_not_survive_stops_the_kernel(
@@ -338,6 +339,26 @@ def test_sync_all_and_atomics_across_cores(kernels: ModuleType, report: Path) ->
 def test_block_copy_with_gaps(kernels: ModuleType) -> None:
     x = torch.arange(64, dtype=torch.float32)
     assert torch.equal(kernels.machine(x, 1, 19)[:32], x.view(4, 2, 8)[:, 0].reshape(-1))
+
+
+def test_counter_mode_gather_and_brcb(kernels: ModuleType, report: Path) -> None:
+    out = kernels.machine(torch.zeros(256), 1, 21)
+    assert torch.equal(out, (torch.arange(256) < 100).float())
+    x = torch.arange(72, dtype=torch.float32)
+    out = kernels.machine(x, 1, 22)
+    assert torch.equal(out[:8], x[:8].flip(0))
+    assert torch.equal(out[8:], x[:8].repeat_interleave(8))
+    assert rules(report) == set()
+
+
+def test_storage_that_shrank_is_not_remembered(kernels: ModuleType, report: Path) -> None:
+    """A freed storage's range must not hide that its smaller successor is overrun."""
+    base = torch.ones(4096)
+    kernels.plus_one(base[:8])
+    shared = base.numpy()
+    small = torch.from_numpy(shared[:64])  # the same memory, now a storage of 64 floats
+    kernels.machine(small, 1, 9)
+    assert rules(report) == {"gm-read-out-of-range"}
 
 
 def test_launch_macro_and_tensor_facts(kernels: ModuleType) -> None:

@@ -110,16 +110,16 @@ def test_a_launch_in_a_macro_and_two_in_a_line() -> None:
 
 def test_signatures_and_launch_header() -> None:
     source = (
-        'extern "C" __global__ __aicore__ void add_t(GM_ADDR x, __gm__ uint8_t* y, uint32_t n, const Tiling tiling) {}\n'
+        'extern "C" __global__ __aicore__ void add_t(GM_ADDR x, __gm__ uint8_t* y, uint32_t n, const Tiling t) {}\n'
         "template <class T> __global__ __aicore__ void skipped(GM_ADDR x) {}\n"
         "// __global__ void commented(GM_ADDR x)\n"
     )
     (kernel,) = kernel_signatures(source)
     assert (kernel.name, kernel.c_linkage) == ("add_t", True)
-    assert [name for _, name in kernel.parameters] == ["x", "y", "n", "tiling"]
+    assert [name for _, name in kernel.parameters] == ["x", "y", "n", "t"]
     header = launch_header(kernel)
     assert (
-        "aclrtlaunch_add_t(uint32_t blockDim, const void* stream, void* x, void* y, uint32_t n, const Tiling tiling)"
+        "aclrtlaunch_add_t(uint32_t blockDim, const void* stream, void* x, void* y, uint32_t n, const Tiling t)"
         in header
     )
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -127,6 +128,14 @@ void enter() {
     swapcontext(&self->context, &scheduler.home);
 }
 
+__attribute__((noinline)) void aim_at_entry(Fiber& fiber) {
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack;
+    fiber.context.uc_stack.ss_size = kStackBytes;
+    fiber.context.uc_link = nullptr;
+    makecontext(&fiber.context, enter, 0);
+}
+
 void resume(Fiber& fiber) {
     scheduler.running = &fiber;
     current_core = &fiber.core;
@@ -140,10 +149,15 @@ void pause_running() {
     swapcontext(&self->context, &scheduler.home);
 }
 
-std::map<uintptr_t, Range>& ranges() {
-    static std::map<uintptr_t, Range> all;
+struct Storage {
+    Range range;
+    uint64_t launch;  // how many launches had ended when it was last seen
+};
+std::map<uintptr_t, Storage>& storages() {
+    static std::map<uintptr_t, Storage> all;
     return all;
 }
+uint64_t launches_ended = 0;
 
 }  // namespace
 
@@ -260,11 +274,7 @@ void run_blocks(uint32_t blocks, const std::string& kernel, const std::function<
         fiber->core.blocks = blocks;
         fiber->done = false;
         fiber->error = nullptr;
-        getcontext(&fiber->context);
-        fiber->context.uc_stack.ss_sp = fiber->stack;
-        fiber->context.uc_stack.ss_size = kStackBytes;
-        fiber->context.uc_link = nullptr;
-        makecontext(&fiber->context, enter, 0);
+        aim_at_entry(*fiber);
         resume(*fiber);
         if (!fiber->done) {
             waiting.push_back(std::move(fiber));
@@ -301,6 +311,7 @@ void run_blocks(uint32_t blocks, const std::string& kernel, const std::function<
     }
     scheduler.body = nullptr;
     current_core = nullptr;
+    ++launches_ended;
     flush_report();
     if (error) std::rethrow_exception(error);
 }
@@ -315,27 +326,33 @@ void sync_all(Where where) {
 
 void register_global(const void* begin, size_t bytes) {
     if (!begin || !bytes) return;
-    auto& all = ranges();
+    auto& all = storages();
     auto* from = static_cast<uint8_t*>(const_cast<void*>(begin));
     uint8_t* to = from + bytes;
-    // What overlaps is older, so it was freed since.
     auto it = all.upper_bound(reinterpret_cast<uintptr_t>(from));
-    if (it != all.begin() && std::prev(it)->second.end > from) --it;
-    while (it != all.end() && it->second.begin < to) it = all.erase(it);
-    all[reinterpret_cast<uintptr_t>(from)] = Range{from, to};
+    if (it != all.begin() && std::prev(it)->second.range.end > from) --it;
+    while (it != all.end() && it->second.range.begin < to) {
+        // What overlaps and was seen before the last launch was freed since; what was seen after it shares memory.
+        if (it->second.launch == launches_ended) {
+            from = std::min(from, it->second.range.begin);
+            to = std::max(to, it->second.range.end);
+        }
+        it = all.erase(it);
+    }
+    all[reinterpret_cast<uintptr_t>(from)] = Storage{Range{from, to}, launches_ended};
 }
 
-void forget_global(const void* begin) { ranges().erase(reinterpret_cast<uintptr_t>(begin)); }
+void forget_global(const void* begin) { storages().erase(reinterpret_cast<uintptr_t>(begin)); }
 
 Range find_global(const void* address) {
-    auto& all = ranges();
+    auto& all = storages();
     const auto at = reinterpret_cast<uintptr_t>(address);
     auto it = all.upper_bound(at);
-    if (it != all.begin()) {
-        --it;
-        if (reinterpret_cast<uintptr_t>(it->second.end) >= at) return it->second;
-    }
-    return Range{nullptr, reinterpret_cast<uint8_t*>(UINTPTR_MAX)};
+    if (it == all.begin()) return Range{};
+    --it;
+    // An address a little past the end still belongs here: the message can say how far.
+    if (at > reinterpret_cast<uintptr_t>(it->second.range.end) + (1u << 20)) return Range{};
+    return it->second.range;
 }
 
 }  // namespace opmend_sim

@@ -212,7 +212,6 @@ void axpy(float* d, const half* a, half scalar, size_t n) {
     template void lanes<T>(Unary, T*, const T*, size_t);            \
     template void lanes<T>(Scalar, T*, const T*, T, size_t);
 OPMEND_LANES_OF(half)
-OPMEND_LANES_OF(bfloat16_t)
 OPMEND_LANES_OF(float)
 OPMEND_LANES_OF(int16_t)
 OPMEND_LANES_OF(uint16_t)

@@ -152,6 +152,7 @@ void check_global(const Global& side, uint64_t reach, const char* call, const ch
     const auto begin = reinterpret_cast<uintptr_t>(side.range.begin), end = reinterpret_cast<uintptr_t>(side.range.end),
                at = reinterpret_cast<uintptr_t>(side.data);
     if (at >= begin && at + reach <= end) return;
+    if (!side.range.begin) fail("gm-unknown-address", std::string(call) + ": " + kUnknownAddress, where);
     const std::string what = std::string(call) + ": bytes " + std::to_string(static_cast<int64_t>(at - begin)) + " to " +
                              std::to_string(static_cast<int64_t>(at - begin + reach)) + " of a storage of " + text(end - begin);
     if (at + kAllocationSlack < begin || at > end + kAllocationSlack || at + reach > end + (1u << 21)) fail(rule, what, where);

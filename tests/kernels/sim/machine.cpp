@@ -50,6 +50,37 @@ extern "C" __global__ __aicore__ void machine(GM_ADDR x, GM_ADDR z, uint32_t n, 
         case 16: { TQue<TPosition::A1, 1> cube; pipe.InitBuffer(cube, 1, 256); break; }
         case 17: t.SetValue(1024, 1.0f); break;
         case 18: { float sum = 0; for (uint32_t k = 0; k < n; ++k) { t.SetValue(k % 1024, sum); sum += t.GetValue((k * 7) % 1024) + 1.0f; } out.SetValue(0, sum > 0 ? 1.0f : 0.0f); break; }
+        case 20: {  // an address of the host
+            float host[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+            GlobalTensor<float> wild;
+            wild.SetGlobalBuffer((__gm__ float*)host);
+            DataCopy(t, wild, 8);
+            break;
+        }
+        case 21: {  // Counter mode: 100 lanes, whatever the repeat says
+            Duplicate(t, 0.0f, 256);
+            SetMaskCount();
+            SetVectorMask<float, MaskMode::COUNTER>(100);
+            Adds<float, false>(t, t, 1.0f, MASK_PLACEHOLDER, 1, {1, 1, 8, 8});
+            SetMaskNorm();
+            ResetMask();
+            if ASCEND_IS_AIV {
+                DataCopy(out, t, 256);
+            }
+            break;
+        }
+        case 22: {  // Brcb, Gather, indices
+            LocalTensor<int32_t> index = buffer.GetWithOffset<int32_t>(64, 2048);
+            DataCopy(t, in, 8);
+            Brcb(t[64], t, 1, {1, 8});
+            CreateVecIndex(index, 0, 8);
+            Muls(index, index, -4, 8);
+            Adds(index, index, 28, 8);
+            Gather(t[8], t, index.ReinterpretCast<uint32_t>(), 0, 8);
+            DataCopy(out, t[8], 8);
+            DataCopy(out[8], t[64], 64);
+            break;
+        }
         case 19: {  // every other block of the source, closed up
             DataCopyParams params{4, 1, 1, 0};
             DataCopy(t, in, params);

@@ -74,7 +74,7 @@ struct Range {
 };
 void register_global(const void* begin, size_t bytes);
 void forget_global(const void* begin);
-// The registered range that contains the address; a range over everything if none does.
+// The registered range that contains the address, or ends shortly before it; an empty range if none does.
 Range find_global(const void* address);
 
 }  // namespace opmend_sim

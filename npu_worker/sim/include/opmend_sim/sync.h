@@ -116,6 +116,22 @@ inline void SetSysWorkspaceForce(GM_ADDR) {}
 inline void SetSysWorkspace(GM_ADDR) {}
 inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }
 inline void OOMCheckAddrRange(GM_ADDR, uint64_t) {}
+namespace Std {
+template <class T> constexpr T min(const T a, const T b) { return b < a ? b : a; }
+template <class T> constexpr T max(const T a, const T b) { return a < b ? b : a; }
+using std::conditional;
+using std::conditional_t;
+using std::decay_t;
+using std::enable_if;
+using std::enable_if_t;
+using std::integral_constant;
+using std::is_convertible;
+using std::is_floating_point;
+using std::is_integral;
+using std::is_same;
+using std::is_same_v;
+}  // namespace Std
+
 template <class... A> void Trap(A...) { ::opmend_sim::fail("trap", "the kernel called Trap", ::opmend_sim::Where{"", 0}); }
 
 }  // namespace AscendC
@@ -132,8 +148,9 @@ template <class... A> inline void set_flag(pipe_t, pipe_t, A...) {}
 template <class... A> inline void wait_flag(pipe_t, pipe_t, A...) {}
 inline void dcci(const void*, int) {}
 
-#define ASCEND_IS_AIV true
-#define ASCEND_IS_AIC false
+// As in `if ASCEND_IS_AIV { ... }`.
+#define ASCEND_IS_AIV constexpr (true)
+#define ASCEND_IS_AIC constexpr (false)
 #define ASCENDC_ASSERT(condition, ...)                                                                                   \
     do {                                                                                                                 \
         if (!(condition)) ::opmend_sim::fail("assertion", #condition, ::opmend_sim::Where::here());                       \

@@ -3,6 +3,10 @@
 #include "opmend_sim/core.h"
 #include "opmend_sim/types.h"
 
+namespace opmend_sim {
+inline constexpr const char* kUnknownAddress = "a global address that lies in no tensor of the device (null, host memory, or far outside)";
+}  // namespace opmend_sim
+
 namespace AscendC {
 
 struct ShapeInfo {
@@ -67,6 +71,7 @@ private:
         return reinterpret_cast<const uint8_t*>(at) >= range_.begin && reinterpret_cast<const uint8_t*>(at + 1) <= range_.end;
     }
     [[noreturn]] void out_of_range(const char* rule, uint64_t index, ::opmend_sim::Where where) const {
+        if (!range_.begin) ::opmend_sim::fail("gm-unknown-address", ::opmend_sim::kUnknownAddress, where);
         ::opmend_sim::fail(rule, "element " + ::opmend_sim::text(index) + " is outside the tensor's storage of " +
                            ::opmend_sim::text(static_cast<uint64_t>(range_.end - range_.begin)) + " bytes", where);
     }
