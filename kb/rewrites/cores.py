@@ -163,7 +163,7 @@ def _mentions(found: Expression, key: str) -> bool:
 
 def _is_start(reader: Reader, share: Share, found: Expression) -> bool:
     offsets = {expression(share.function.source, node, share.function).key for node in share.offsets}
-    return reader.through(found, lambda e: e if e.key in offsets else None) is not None
+    return found.key in offsets or any(value.key in offsets for value in reader.definitions(found))
 
 
 REWRITES = (

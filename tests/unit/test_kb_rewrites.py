@@ -56,6 +56,63 @@ MENDS = [
         [],
     ),
     (
+        "current-tile-count",
+        "struct K { int n; int T(int t) { return LEN; } void C(int t, int c) { Exp(x, x, c); }"
+        " void P() { for (int t = 0; t < CeilDiv(n, LEN); ++t) { C(t, T(t)); } } };",
+        ["return currentCount;", "n - t * LEN < LEN", "Exp(x, x, c)"],
+        [],
+    ),
+    (
+        "current-tile-count",
+        "struct K { int n; int64_t perRow; void I() { perRow = (n + 63) / 64; }"
+        " void P(int rows) { for (int k = GetBlockIdx(); k < rows * perRow; k += GetBlockNum()) {"
+        " int at = k % perRow * 64; int c = 64; Exp(t, t, c); } } };",
+        ["int c = static_cast<uint32_t>(n - at < 64 ? n - at : 64);"],
+        [],
+    ),
+    (
+        "current-tile-count",
+        "constexpr int L = 64; struct K { int n; int tiles; void I() { tiles = n / L; }"
+        " int C(int t) { int rest = n - t * L; return rest < L ? rest : L; } };",
+        ["tiles = (n + L - 1) / L;"],
+        [],
+    ),
+    (
+        "index-in-elements",
+        "template <typename T> void g(GlobalTensor<T> &a, int at) { T v = a.GetValue(at); DataCopy(x, a[at], 8); }"
+        "void f(GlobalTensor<half> &a, int r) { g(a, r * sizeof(half)); }",
+        ["g(a, r);"],
+        [],
+    ),
+    (
+        "accumulate-over-tiles",
+        "float f(LocalTensor<float> &p, int n) { float s = 0.0f; for (int i = 0; i < n; ++i) { Sum(p, q, i); s = p.GetValue(0); } return s; }",
+        ["s += p.GetValue(0)"],
+        [],
+    ),
+    (
+        "initialise-accumulator",
+        "struct K { TPipe pipe; TBuf<TPosition::VECCALC> b; void I() { pipe.InitBuffer(b, 4 * W * sizeof(float)); }"
+        " void M(LocalTensor<float> &s, int i) { LocalTensor<float> r = s[i * W]; Axpy(r, t, 2.0f, W); }"
+        " void P(int n) { LocalTensor<float> acc = b.Get<float>(); for (int i = 0; i < n; ++i) { M(acc, i); } DataCopy(g, acc, W); } };",
+        ["Duplicate(acc, 0.0f, 4 * W); for"],
+        [],
+    ),
+    (
+        "free-tensor",
+        "struct K { TQue<TPosition::VECIN, 1> q;"
+        " LocalTensor<float> L(TQue<TPosition::VECIN, 1> &s) { auto t = s.AllocTensor<float>(); s.EnQue(t); return s.DeQue<float>(); }"
+        " void P(int n) { for (int i = 0; i < n; ++i) { LocalTensor<float> v = L(q);\nAdd(o, o, v, 8); } } };",
+        ["q.FreeTensor(v);"],
+        [],
+    ),
+    (
+        "share-the-remainder",
+        "void f(int n) { int e = (n + GetBlockNum() - 1) / GetBlockNum(); int s = e * GetBlockIdx(); if (s > n) { s = n; } Use(s, e); }",
+        ["coreShare"],
+        [],
+    ),
+    (
         "index-in-elements",
         "struct K { GlobalTensor<int32_t> g; int64_t base;"
         " void I(int64_t r) { base = sizeof(int32_t) * r; } int V(int i) { return g[base].GetValue(i); } };",
@@ -225,6 +282,15 @@ LEAVES = [
         " DataCopyPad(g, t, DataCopyExtParams{1, length, 0, 0, 0}); }",
     ),
     ("reduce-true-count", "void f(LocalTensor<float> &t, int n) { ReduceSum(t, t, t, n); }"),
+    (
+        "accumulate-over-tiles",
+        "float f(LocalTensor<float> &p, int n) { float s = 0.0f; for (int i = 0; i < n; ++i) { s = p.GetValue(i); o.SetValue(i, s); } return s; }",
+    ),
+    (
+        "current-tile-count",
+        "struct K { int n; int T(int t) { return n - t * LEN < LEN ? n - t * LEN : LEN; }"
+        " void P() { for (int t = 0; t < CeilDiv(n, LEN); ++t) { Exp(x, x, T(t)); } } };",
+    ),
     ("mean-true-divisor", "float f(float s, int n) { return s / static_cast<float>(n); }"),
     ("mean-true-divisor", "int f(int i, int n) { int p = AlignUp(n, 8); return i / p; }"),
     (

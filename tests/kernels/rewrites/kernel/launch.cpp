@@ -19,6 +19,10 @@
 #include "not_enqueued.h"
 #include "swapped_rows.h"
 #include "small_buffer.h"
+#include "packed_rows.h"
+#include "scatter_rows.h"
+#include "last_tile_wins.h"
+#include "dealt_tiles.h"
 
 extern "C" void pad_flat_do(uint32_t cores, void *stream, uint8_t *x, uint8_t *w, uint8_t *out, int64_t rows, int64_t cols)
 {
@@ -103,4 +107,20 @@ extern "C" void swapped_rows_do(uint32_t cores, void *stream, uint8_t *x, uint8_
 extern "C" void small_buffer_do(uint32_t cores, void *stream, uint8_t *x, uint8_t *w, uint8_t *out, int64_t rows, int64_t cols)
 {
     small_buffer<<<cores, nullptr, stream>>>(x, w, out, rows, cols);
+}
+extern "C" void packed_rows_do(uint32_t cores, void *stream, uint8_t *x, uint8_t *w, uint8_t *out, int64_t rows, int64_t cols)
+{
+    packed_rows<<<cores, nullptr, stream>>>(x, w, out, rows, cols);
+}
+extern "C" void scatter_rows_do(uint32_t cores, void *stream, uint8_t *x, uint8_t *w, uint8_t *out, int64_t rows, int64_t cols)
+{
+    scatter_rows<<<cores, nullptr, stream>>>(x, w, out, rows, cols);
+}
+extern "C" void last_tile_wins_do(uint32_t cores, void *stream, uint8_t *x, uint8_t *w, uint8_t *out, int64_t rows, int64_t cols)
+{
+    last_tile_wins<<<cores, nullptr, stream>>>(x, w, out, rows, cols);
+}
+extern "C" void dealt_tiles_do(uint32_t cores, void *stream, uint8_t *x, uint8_t *w, uint8_t *out, int64_t rows, int64_t cols)
+{
+    dealt_tiles<<<cores, nullptr, stream>>>(x, w, out, rows, cols);
 }

@@ -7,7 +7,8 @@
     each(pad_flat) each(tail_stages) each(tail_floor) each(byte_index) each(element_length) each(padded_reduce)      \
         each(padded_mean) each(zero_maximum) each(reset_each_tile) each(half_total) each(half_columns)               \
             each(exact_scan) each(floor_share) each(truncating_cast) each(raw_moments) each(counted_weights)         \
-                each(unset_columns) each(never_freed) each(not_enqueued) each(swapped_rows) each(small_buffer)
+                each(unset_columns) each(never_freed) each(not_enqueued) each(swapped_rows) each(small_buffer)          \
+                    each(packed_rows) each(scatter_rows) each(last_tile_wins) each(dealt_tiles)
 
 #define DECLARE(name)                                                                                                \
     extern "C" void name##_do(uint32_t cores, void *stream, uint8_t *x, uint8_t *w, uint8_t *out, int64_t rows, int64_t cols);
