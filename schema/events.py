@@ -116,6 +116,13 @@ class RoundStarted(TaskEvent):
     session: str = ""
 
 
+class TreeRefused(TaskEvent):
+    """A proposed tree can't become a revision (NUL in a text, a tree that is not in the store)."""
+
+    tree: str
+    reason: str
+
+
 class CandidateChosen(TaskEvent):
     """A round's candidate, stored as `revision` in the snippet store.
 
@@ -205,6 +212,7 @@ EVENTS: dict[str, type[TaskEvent]] = {
         JobFailed,
         JobCancelled,
         RoundStarted,
+        TreeRefused,
         CandidateChosen,
         IntegrityScanned,
         IntegrityResolved,

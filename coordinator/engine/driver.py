@@ -34,7 +34,7 @@ from kb.context import RewriteContext
 from schema import events, leases
 from schema.blobs import get_tree
 from schema.database import Database
-from schema.errors import HistoryError, InfrastructureError
+from schema.errors import BadInput, HistoryError, InfrastructureError, PositionKeyError
 from schema.events import Recorded, TaskEvent
 from schema.queues import QUEUES
 from schema.tables import Job, Task
@@ -253,8 +253,12 @@ class Driver:
                     model=command.model,
                     answers=command.answers,
                 )
-                revision = records.candidate_revision(session, task.id, state, chosen)
-                event = chosen.model_copy(update={"revision": revision})
+                try:
+                    with session.begin_nested():
+                        revision = records.candidate_revision(session, task.id, state, chosen)
+                    event = chosen.model_copy(update={"revision": revision})
+                except (BadInput, PositionKeyError) as error:
+                    event = events.TreeRefused(tree=command.proposal.tree, reason=str(error))
             case Promote():
                 event = events.CheckpointPromoted(tree=command.tree, round=command.round, score=command.score)
             case Restore():
@@ -301,7 +305,14 @@ class Driver:
     def _scanned(self, session: Session, state: TaskState, tree: str) -> events.IntegrityScanned:
         baseline = get_tree(session, state.baseline)
         files = baseline if tree == state.baseline else get_tree(session, tree)
-        found = self._scan(files, baseline)
+        try:
+            found = self._scan(files, baseline)
+        except Exception as error:
+            # Hostile source must not hang its task; and what can't be scanned is not clean.
+            log.exception("the integrity scan broke on tree %s", tree)
+            message = f"the scan broke: {type(error).__name__}: {error}"
+            reason: dict[str, object] = {"rule": "scan-failed", "level": "suspect", "message": message}
+            found = Scan(verdict="SUSPECT", reasons=(reason,))
         return events.IntegrityScanned(
             tree=tree, verdict=found.verdict, reasons=found.reasons, path=found.path
         )
@@ -309,7 +320,13 @@ class Driver:
     def _entries(self, session: Session, state: TaskState, tree: str) -> tuple[str, ...]:
         if not state.arm.knowledge:
             return ()
-        return self._retrieve(rewrite_context(state, tree), get_tree(session, tree))
+        files = get_tree(session, tree)
+        try:
+            return self._retrieve(rewrite_context(state, tree), files)
+        except Exception:
+            # Source that breaks the reader of sources leaves the round without entries, not without end.
+            log.exception("retrieval broke on tree %s", tree)
+            return ()
 
 
 def _cancel(session: Session, task_id: int, job_id: str | None) -> None:

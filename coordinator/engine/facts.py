@@ -27,6 +27,26 @@ class Improvement:
     after: float
 
 
+def spent_trees(state: TaskState) -> frozenset[str]:
+    """Trees that earlier rounds have tried: trying them again tells nothing new.
+
+    Trials that were started after a round's winner are not among them, whether or not they ended in
+    time: what a task tries must not depend on which worker was quicker.
+    """
+    found = {state.baseline} | {tree for tree, case_set in state.checked if case_set is not CaseSet.TRIAL}
+    for one in state.rounds[:-1]:
+        trials = one.trials
+        winner = one.candidate.proposal.tree if one.candidate is not None else None
+        if winner in trials:
+            tried = state.checked.get((winner, CaseSet.TRIAL))
+            if tried is not None and tried.passed:
+                trials = trials[: trials.index(winner) + 1]
+        found.update(trials)
+        if winner is not None:
+            found.add(winner)
+    return frozenset(found)
+
+
 def compact_is_full(state: TaskState) -> bool:
     """Whether the compact set is the whole set, so that compact evidence certifies."""
     return set(state.created.compact) >= set(state.created.full)

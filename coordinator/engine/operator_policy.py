@@ -138,7 +138,7 @@ def _search(state: TaskState) -> Commands | None:
         proposal = sessions.run(state, one, tried)
         if isinstance(proposal, Pending):
             return proposal.commands
-        if proposal is not None:
+        if proposal is not None and proposal.tree not in state.refused:
             return (_choose(state, one, proposal, origin="session", model=state.created.model),)
     if tried.best is not None:
         return (_choose(state, one, tried.best.proposal, origin="rewrite", model=KB_MODEL),)
@@ -149,6 +149,8 @@ def _nothing_to_propose(state: TaskState, one: Round, tried: int) -> Commands | 
     """A round without a candidate."""
     if not state.arm.adaptive:
         return None  # the next round, as far as the hard bounds go
+    if state.checkpoint is not None and one.tree != state.checkpoint.tree:
+        return None  # a dead end, but not the checkpoint's: that one has proposals left to try
     if _has_model(state):
         what = f"no rewrite of {tried} tried mends a failing case, and the session proposes nothing"
     elif tried:
@@ -238,6 +240,8 @@ def _why_restore(state: TaskState, one: Round) -> str:
     """Why the checkpoint comes back after this round; "" if it does not."""
     if is_cheat(state, state.current):
         return "the candidate is a cheat"
+    if one.candidate is None:
+        return "nothing to propose from here"
     since = max(
         [promotion.round for promotion in state.promotions] + [restore.round for restore in state.restores]
     )

@@ -33,6 +33,7 @@ from schema.events import (
     TaskCreated,
     TaskEvent,
     TaskFinished,
+    TreeRefused,
 )
 from schema.jobs import CompilePayload, JobKind, Proposal, Proposals, Tokens, TurnResult, ValidatePayload
 from schema.results import CaseSet, CaseStatus, Compilation, FailureType, Validation
@@ -137,6 +138,7 @@ class TaskState:
         validations: all validations in order.
         aborted: how often a machine broke the job that is named by kind, tree and case set.
         broken: why the infrastructure failed for good; "" if it did not.
+        refused: trees that can't become a revision, with the reason.
         current: the tree that the next round begins from.
         turns: finished and open turns of the whole task.
         late: results that came for a job that was not open.
@@ -161,6 +163,7 @@ class TaskState:
     rounds: tuple[Round, ...] = ()
     scans: Mapping[str, IntegrityScanned] = field(default_factory=dict)
     resolutions: Mapping[str, IntegrityResolved] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
     promotions: tuple[CheckpointPromoted, ...] = ()
     restores: tuple[CheckpointRestored, ...] = ()
     turns: int = 0
@@ -250,6 +253,8 @@ def apply(state: TaskState | None, recorded: Recorded) -> TaskState:
             return _close(state, event.job_id)
         case RoundStarted():
             return replace(state, rounds=(*state.rounds, Round(started=event)))
+        case TreeRefused():
+            return replace(state, refused={**state.refused, event.tree: event.reason})
         case CandidateChosen():
             state = _in_round(state, event.round, candidate=event)
             return replace(state, current=event.proposal.tree)

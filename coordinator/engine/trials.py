@@ -13,6 +13,7 @@ from coordinator.engine.facts import (
     failing_cases,
     forbidden_directions,
     rewrite_context,
+    spent_trees,
 )
 from coordinator.engine.state import Checked, Purpose, Round, TaskState
 from coordinator.engine.work import WAIT, Pending, compilation, validation
@@ -98,7 +99,7 @@ def _ask_for_proposals(state: TaskState, one: Round, left: int) -> Pending:
         tree=one.tree,
         entries=one.started.entries,
         failure=rewrite_context(state, one.tree).model_dump(mode="json"),
-        known_trees=tuple(sorted({*state.builds, *state.scans})),
+        known_trees=tuple(sorted(spent_trees(state))),
         most=left,
     )
     request = RequestJob(
@@ -111,10 +112,10 @@ def _ask_for_proposals(state: TaskState, one: Round, left: int) -> Pending:
 
 
 def _worth_trying(state: TaskState, one: Round) -> tuple[Proposal, ...]:
-    """Each tree once, none that was tried before this round, none in a forbidden direction."""
+    """Each tree once, none that was measured before this round, none in a forbidden direction."""
     forbidden = set(forbidden_directions(state))
-    earlier = {tree for other in state.rounds if other.number < one.number for tree in other.trials}
-    earlier |= {state.baseline, one.tree}
+    # This round's own trials stay in the list while they are measured.
+    earlier = (spent_trees(state) - set(one.trials)) | {one.tree, *state.refused}
     found: dict[str, Proposal] = {}
     for proposal in one.proposals or ():
         if proposal.tree not in earlier and proposal.direction not in forbidden:

@@ -1,6 +1,7 @@
 """The driver on a real Postgres: jobs are claimed and completed as a worker does it."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,13 +9,14 @@ import pytest
 from sqlalchemy import func, select, text, update
 
 from coordinator.cohort.freeze import FrozenCohort, FrozenOperator
+from coordinator.engine import driver as driver_module
 from coordinator.engine import records
 from coordinator.engine.bounds import Bounds
 from coordinator.engine.driver import Driver, Scan
 from coordinator.engine.replay import replay
 from coordinator.engine.requests import cancel_run, cancel_task
 from coordinator.engine.resolution import resolve_task
-from coordinator.engine.state import fold
+from coordinator.engine.state import TaskState, fold
 from coordinator.engine.submit import submit_run
 from coordinator.engine.sweeper import Sweeper
 from schema import events, leases
@@ -135,14 +137,14 @@ def submit(database: Database, names: Sequence[str] = ("Add",), **options: Any) 
         return list(session.execute(select(Task.id).where(Task.run_id == run).order_by(Task.id)).scalars())
 
 
-def finish(database: Database, drivers: Sequence[Driver], hands: Hands) -> None:
-    for turn in range(200):
+def finish(database: Database, drivers: Sequence[Driver], hands: Hands, *, most: int = 200) -> None:
+    for turn in range(most):
         drivers[turn % len(drivers)].run_once()
         hands.work()
         with database.transaction() as session:
             if not session.execute(select(func.count()).where(Task.status == "active")).scalar_one():
                 return
-    raise AssertionError("tasks never finished")
+    assert most < 200, "tasks never finished"
 
 
 def outcome_of(database: Database, task_id: int) -> str | None:
@@ -373,20 +375,56 @@ def test_a_suspect_task_can_be_resolved_once(database: Database) -> None:
             resolve_task(session, task, citation="kernel/a.cpp:2", **word)
 
 
-def test_one_task_that_can_not_be_decided_does_not_stop_the_others(database: Database) -> None:
+def test_one_task_that_can_not_be_decided_does_not_stop_the_others(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tasks = submit(database, ["Bad", "Good"])
+    real, broken = driver_module.decide, [True]
 
-    def picky(files: Any, baseline: Any) -> Scan:
-        nonlocal first
-        if first:
-            first = False
-            raise ValueError("a scan that breaks")
-        return Scan(verdict="CLEAN")
+    def picky(state: TaskState) -> Any:
+        if broken and state.created.name == "Bad":
+            broken.pop()
+            raise ValueError("a fault of the policy")
+        return real(state)
 
-    first = True
-    driver = make_driver(database, scan=picky)
-    finish(database, [driver], Hands(database))
+    monkeypatch.setattr(driver_module, "decide", picky)
+    driver = make_driver(database)
+    for _ in range(100):
+        finish(database, [driver], Hands(database), most=3)
+        if all(outcome_of(database, task) for task in tasks):
+            break
+        time.sleep(0.05)
+    assert not broken
     assert [outcome_of(database, task) for task in tasks] == ["passed", "passed"]
+
+
+def test_source_that_breaks_the_scan_is_suspect(database: Database) -> None:
+    (task,) = submit(database)
+
+    def breaks(files: Any, baseline: Any) -> Scan:
+        raise RecursionError("too deep")
+
+    finish(database, [make_driver(database, scan=breaks, retrieve=entries)], Hands(database))
+    assert outcome_of(database, task) == "suspect"
+    assert "the scan broke" in str(check_log(database, task)[-1].event)
+
+
+def test_a_tree_that_can_not_be_stored_is_refused_and_the_task_goes_on(database: Database) -> None:
+    (task,) = submit(database)
+    hands = Hands(database)
+
+    def odd(session: Any, claim: leases.Claim) -> Any:
+        result = hands.honest(session, claim)
+        if claim.kind != "rewrite":
+            return result
+        bad = put_tree(session, RIGHT | {"kernel/a.cpp": "right\0"})
+        return Proposals(proposals=(Proposal(tree=bad, direction="bad"), *result.proposals))
+
+    finish(database, [make_driver(database)], Hands(database, answer=odd))
+    assert outcome_of(database, task) == "passed"
+    assert [one.event.kind for one in check_log(database, task)].count("tree_refused") == 1
+    with database.transaction() as session:
+        assert read_files(session, task) == RIGHT
 
 
 def test_submit_refuses_what_can_do_nothing(database: Database) -> None:

@@ -313,6 +313,20 @@ def test_two_rounds_without_a_better_score_restore_the_checkpoint() -> None:
     assert story.state.finished.rule == "rounds"
 
 
+def test_a_dead_end_goes_back_to_the_checkpoint_while_it_has_proposals_left() -> None:
+    kernels = {
+        "base": Kernel(failing=(2,), rewrites=("trap", "right")),
+        "trap": Kernel(failing=(0, 4)),  # mends what fails, and breaks the rest
+        "right": Kernel(),
+    }
+    for pick in (lambda count: 0, lambda count: count - 1):  # whichever trial is quicker
+        story = Story(created())
+        assert story.play(World(kernels=kernels), pick=pick) == "passed"
+        assert [one.tree for one in story.state.rounds] == ["base", "trap", "base"]
+        assert [one.tree for one in story.state.restores] == ["base"]
+        assert replay(story.recorded) is None
+
+
 def test_build_failures_have_a_bound_of_their_own() -> None:
     kernels = {"base": Kernel(failing=(2,))} | {
         f"s{number}": Kernel(builds=FailureType.BUILD_FAILED) for number in range(1, 6)
