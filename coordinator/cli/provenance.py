@@ -34,14 +34,13 @@ def why(place: LinePlace, task: TaskOption = None, round: RoundOption = None, js
     """
     from coordinator.cli.output import console, print_json
     from coordinator.cli.store import reading
-    from coordinator.report.lookup import find_place
+    from coordinator.report.lookup import find_place, find_revision
     from schema import lineage
-    from schema.snippets import revision_at
 
     with reading() as session:
         found = find_place(session, place, task=task, needs_line=True)
         assert found.line is not None
-        revision = revision_at(session, found.task.id, round=round).revision
+        revision = find_revision(session, found.task, round)
         answer = lineage.why(session, found.task.id, found.path, found.line, revision)
         name = found.task.name
     if json:
@@ -104,13 +103,12 @@ def blame(file: FilePlace, task: TaskOption = None, round: RoundOption = None, j
     """Every line of a file with the round and the benchmark that made it as it is."""
     from coordinator.cli.output import console, print_json
     from coordinator.cli.store import reading
-    from coordinator.report.lookup import find_place
+    from coordinator.report.lookup import find_place, find_revision
     from schema import lineage
-    from schema.snippets import revision_at
 
     with reading() as session:
         found = find_place(session, file, task=task, needs_line=False)
-        revision = revision_at(session, found.task.id, round=round).revision
+        revision = find_revision(session, found.task, round)
         lines = lineage.blame(session, found.task.id, found.path, revision)
     if json:
         print_json([dataclasses.asdict(line) for line in lines])

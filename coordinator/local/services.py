@@ -17,8 +17,11 @@ from typing import IO
 from coordinator.local.postgres import EmbeddedPostgres
 from coordinator.local.redis import EmbeddedRedis
 from schema.database import Database
-from schema.errors import BadInput
+from schema.errors import BadInput, BrokerUnavailable
 from schema.settings import Settings
+
+
+BROKER_TIMEOUT = 10.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +81,8 @@ def services(settings: Settings, *, broker: bool = False) -> Iterator[Services]:
         DatabaseUnavailable, BrokerUnavailable: a server refused or did not start.
     """
     root = settings.root
+    if broker and settings.broker_url:
+        _check_broker(settings.broker_url)
     postgres = None if settings.database_url else EmbeddedPostgres(root)
     redis = None if settings.broker_url or not broker else EmbeddedRedis(root)
     if postgres is None and redis is None:
@@ -120,6 +125,28 @@ def _leave(users: IO[str], root: Path) -> None:
             return  # others still use them
         EmbeddedRedis(root).stop()
         EmbeddedPostgres(root).stop()
+
+
+def _check_broker(url: str) -> None:
+    # Without it a run would be stored, and wait for ever on jobs that nobody can publish.
+    from kombu import Connection
+    from kombu.exceptions import OperationalError
+    from redis.exceptions import RedisError
+
+    options = {"socket_connect_timeout": BROKER_TIMEOUT, "socket_timeout": BROKER_TIMEOUT}
+    try:
+        with Connection(url, transport_options=options) as connection:
+            connection.default_channel.client.ping()
+    except (OperationalError, RedisError, OSError) as error:
+        raise BrokerUnavailable(
+            f"Redis does not answer: {str(error).splitlines()[0] if str(error) else type(error).__name__}",
+            where=Connection(url).as_uri(),
+            mend="start it, or correct BROKER_URL; without that variable opmend starts its own (`opmend up`)",
+        ) from error
+    except (KeyError, ValueError, TypeError, AttributeError, ImportError) as error:
+        raise BadInput(
+            f"BROKER_URL names no Redis ({type(error).__name__})", mend="give it as redis://HOST:PORT/NUMBER"
+        ) from error
 
 
 def _migrate(url: str) -> None:

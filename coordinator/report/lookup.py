@@ -4,11 +4,13 @@ import re
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from schema.errors import BadInput, NotFound
-from schema.tables import File, Run, Task
+from schema.events import RoundStarted
+from schema.snippets import revision_at
+from schema.tables import Event, File, Run, Task
 
 RUN_HINT = "`opmend run cohorts/starter` makes a run"
 
@@ -77,6 +79,22 @@ def split_place(text: str, *, needs_line: bool) -> tuple[str, int | None]:
     if needs_line:
         raise BadInput("no line given", where=text, mend="give FILE:LINE, for example kernel/add.cpp:42")
     return text, None
+
+
+def find_revision(session: Session, task: Task, round: int | None) -> int:
+    """The number of a task's newest revision, or of the one after a round.
+
+    Raises:
+        NotFound: the task has not come to that round.
+    """
+    begun = select(func.count()).where(Event.task_id == task.id, Event.kind == RoundStarted.kind)
+    rounds = session.execute(begun).scalar_one()
+    if round is not None and round > rounds:
+        raise NotFound(
+            f"no round {round}: {task.name} (task {task.id}) has {rounds}",
+            mend="leave --round out for the newest state; `opmend show` tells the rounds",
+        )
+    return revision_at(session, task.id, round=round).revision
 
 
 def find_place(session: Session, text: str, *, task: str | None, needs_line: bool) -> Place:
