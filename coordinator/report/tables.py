@@ -106,7 +106,9 @@ def _cells(row: TaskRow) -> list[object]:
 def _full(row: TaskRow) -> str:
     # A rate over fewer cases than the full set has never stands alone.
     shown = rate(row.match_rate.full)
-    return f"{shown} of {rate(row.coverage)}" if row.match_rate.full is not None and row.coverage < 1 else shown
+    return (
+        f"{shown} of {rate(row.coverage)}" if row.match_rate.full is not None and row.coverage < 1 else shown
+    )
 
 
 def _title(report: Report) -> str:
