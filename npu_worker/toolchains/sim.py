@@ -438,9 +438,13 @@ def _check_names(files: Mapping[str, str], extension_name: str) -> None:
 
 
 def _prelude_of(path: str, files: Mapping[str, str]) -> str:
-    reached = reached_from(path, files).operands
-    kernel = bool(reached & _KERNEL_HEADERS) or any(name.startswith("aclrtlaunch_") for name in reached)
-    torch = bool(reached & _TORCH_HEADERS)
+    found = reached_from(path, files)
+    kernel = bool(found.operands & _KERNEL_HEADERS) or any(
+        name.startswith("aclrtlaunch_") for name in found.operands
+    )
+    # A launch needs the simulator's `launch`, and a real compiler needs no header for it.
+    kernel = kernel or any("<<<" in files[one] for one in found.files)
+    torch = bool(found.operands & _TORCH_HEADERS)
     return "both" if kernel and torch else "kernel" if kernel else "torch" if torch else ""
 
 

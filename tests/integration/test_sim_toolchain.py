@@ -1,10 +1,13 @@
 """The g++ toolchain on good, wrong, unsupported and hostile sources."""
 
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from npu_worker import sim as sim_package
 from npu_worker.toolchains import Build, SimToolchain
 from schema.errors import BadInput, ToolchainMissing
 from schema.results import FailureType
@@ -115,3 +118,55 @@ def test_the_wrapper_sees_every_command_and_equal_sources_give_equal_bytes(tmp_p
     assert builds[0].compilation.artifact == builds[1].compilation.artifact
     assert seen.count("link") == 2
     assert seen.count("-c") >= 1  # objects of equal sources are kept, so the second build may compile nothing
+
+
+def test_a_launch_needs_no_header_of_its_own(tmp_path: Path) -> None:
+    files = {
+        "kernel/k.cpp": KERNEL % ("float", "float", "Adds(t, t, 1.0f, 8);"),
+        "kernel/host.cpp": 'extern "C" void k(unsigned char* x);\nvoid go(void* s) { k<<<2, nullptr, s>>>(nullptr); }\n',
+    }
+    compilation = (
+        SimToolchain().compile(files, workdir=tmp_path, extension_name="_k_ext", timeout=240).compilation
+    )
+    assert compilation.ok, compilation.log
+
+
+def test_the_portable_half_agrees_with_the_fast_one(tmp_path: Path) -> None:
+    """A machine without F16C gets the same bits: all halves and every rounding edge against NumPy."""
+    source = tmp_path / "portable.cpp"
+    source.write_text(
+        '#include <cstdio>\n#include "opmend_sim/numeric.h"\n'
+        "int main() {\n"
+        "    for (unsigned h = 0; h < 65536; ++h) {\n"
+        "        const float f = opmend_sim::half_bits_to_float_portable(static_cast<uint16_t>(h));\n"
+        "        std::fwrite(&f, 4, 1, stdout);\n"
+        "    }\n"
+        "    float f;\n"
+        "    while (std::fread(&f, 4, 1, stdin) == 1) {\n"
+        "        const uint16_t h = opmend_sim::float_to_half_bits_portable(f);\n"
+        "        std::fwrite(&h, 2, 1, stdout);\n"
+        "    }\n"
+        "}\n"
+    )
+    include = Path(sim_package.__file__).parent / "include"
+    program = tmp_path / "portable"
+    subprocess.run(
+        ["g++", "-std=c++17", "-O1", f"-I{include}", str(source), "-o", str(program)], check=True, timeout=120
+    )
+    halves = np.arange(65536, dtype=np.uint16).view(np.float16)
+    finite = np.unique(halves[np.isfinite(halves)].astype(np.float32))
+    middle = (finite[:-1] + finite[1:]) / np.float32(2)
+    edges = np.concatenate(
+        [finite, middle, np.nextafter(middle, -np.inf), np.nextafter(middle, np.inf)]
+    ).astype(np.float32)
+    edges = np.concatenate(
+        [edges, np.array([65519.996, 65520, 1e30, -1e30, np.inf, -np.inf, 1e-30, -1e-30, -0.0], np.float32)]
+    )
+    done = subprocess.run([str(program)], input=edges.tobytes(), capture_output=True, check=True, timeout=60)
+    widened = np.frombuffer(done.stdout[: 65536 * 4], np.float32)
+    with np.errstate(over="ignore", invalid="ignore"):
+        expected, narrowed = halves.astype(np.float32), edges.astype(np.float16)
+    ordinary = ~np.isnan(expected)
+    assert np.array_equal(widened[ordinary].view(np.uint32), expected[ordinary].view(np.uint32))
+    assert np.isnan(widened[~ordinary]).all()
+    assert np.array_equal(np.frombuffer(done.stdout[65536 * 4 :], np.uint16), narrowed.view(np.uint16))
