@@ -123,7 +123,7 @@ def test_the_wrapper_sees_every_command_and_equal_sources_give_equal_bytes(tmp_p
 def test_a_launch_needs_no_header_of_its_own(tmp_path: Path) -> None:
     files = {
         "kernel/k.cpp": KERNEL % ("float", "float", "Adds(t, t, 1.0f, 8);"),
-        "kernel/host.cpp": 'extern "C" void k(unsigned char* x);\nvoid go(void* s) { k<<<2, nullptr, s>>>(nullptr); }\n',
+        "kernel/host.cpp": 'extern "C" void k(unsigned char* x);\nvoid g(void* s) { k<<<2, nullptr, s>>>(nullptr); }\n',
     }
     compilation = (
         SimToolchain().compile(files, workdir=tmp_path, extension_name="_k_ext", timeout=240).compilation
