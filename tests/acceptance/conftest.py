@@ -54,7 +54,8 @@ def make_home(folder: Path) -> Iterator[Callable[..., Opmend]]:
 
     yield make
     for one in made:
-        one("down")
+        if (one.home / "stack.json").exists():
+            one("down")
         for process in one.processes():
             process.kill()
 
