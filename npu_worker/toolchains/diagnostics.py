@@ -17,10 +17,15 @@ _PLACE = r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)?\s+"
 _ERROR = re.compile(_PLACE + r"(?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 _FROM = re.compile(_PLACE + r"required from here$", re.MULTILINE)
 _QUOTE = "['‘’`]"
-_UNKNOWN = (
-    re.compile(rf"{_QUOTE}(?P<name>[\w:]+?)(?:<.*>)?{_QUOTE} is not a member of"),
+_MEMBER = re.compile(
+    rf"{_QUOTE}(?:const |volatile |class |struct )*(?P<owner>[\w:]+).*{_QUOTE} "
+    rf"has no member named {_QUOTE}(?P<name>\w+)"
+)
+_QUALIFIED = re.compile(
+    rf"{_QUOTE}(?P<name>[\w:]+?)(?:<.*>)?{_QUOTE} is not a member of {_QUOTE}(?P<owner>[\w:]+)"
+)
+_FREE = (
     re.compile(rf"{_QUOTE}(?P<name>\w+){_QUOTE} was not declared in this scope"),
-    re.compile(rf"has no member named {_QUOTE}(?P<name>\w+){_QUOTE}"),
     re.compile(rf"{_QUOTE}(?P<name>\w+){_QUOTE} (?:in namespace .* )?does not name a (?:type|template type)"),
     re.compile(rf"{_QUOTE}(?P<name>\w+){_QUOTE} is not a (?:class, namespace, or enumeration|type|template)"),
     re.compile(rf"{_QUOTE}(?P<name>\w+){_QUOTE} has not been declared"),
@@ -29,26 +34,39 @@ _UNKNOWN = (
         rf"there are no arguments to {_QUOTE}(?P<name>\w+){_QUOTE} that depend on a template parameter"
     ),
 )
+_TORCH_SPACES = frozenset({"at", "torch", "c10"})
 _HEADER = re.compile(r"(?P<name>[\w./+-]+): No such file or directory")
 _LACKING = re.compile(r"unsupported by the simulator: (?P<name>[^\n\"]+)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ApiNames:
-    """The names AscendC has, whether or not the simulator has them."""
+    """The names AscendC and torch's C++ interface have, whether or not the simulator has them.
 
-    names: frozenset[str]
+    Attributes:
+        free: functions, types and macros that code names without an owner.
+        members: what the classes of AscendC have.
+        torch: what the namespaces and classes of torch have. Many are plain words: they count with their owner only.
+    """
+
+    free: frozenset[str]
+    members: frozenset[str]
+    torch: frozenset[str]
     headers: frozenset[str]
+    header_roots: tuple[str, ...]
 
 
 @cache
 def api_names() -> ApiNames:
     """Read `ascendc_names.toml`."""
     table = tomllib.loads(resources.files(__package__).joinpath("ascendc_names.toml").read_text("utf-8"))
-    kinds = ("functions", "types", "members", "macros")
+    words = {kind: frozenset(text.split()) for kind, text in table.items()}
     return ApiNames(
-        names=frozenset(name for kind in kinds for name in table[kind].split()),
-        headers=frozenset(table["headers"].split()),
+        free=words["functions"] | words["types"] | words["macros"],
+        members=words["members"],
+        torch=words["torch"],
+        headers=words["headers"],
+        header_roots=tuple(f"{root}/" for root in sorted(words["header_roots"])),
     )
 
 
@@ -100,15 +118,31 @@ def _names(text: str, api: ApiNames) -> Iterable[str]:
     header = _HEADER.search(text)
     if header:
         name = header["name"]
-        if name in api.headers or any(known.endswith("/" + name) for known in api.headers):
+        if (
+            name.startswith(api.header_roots)
+            or name in api.headers
+            or any(known.endswith("/" + name) for known in api.headers)
+        ):
             yield name
         return
-    for pattern in _UNKNOWN:
+    owned = _MEMBER.search(text) or _QUALIFIED.search(text)
+    if owned:
+        name, space = owned["name"].rsplit("::", 1)[-1], owned["owner"].partition("::")[0]
+        known = (
+            api.free | api.members
+            if space == "AscendC"
+            else api.torch
+            if space in _TORCH_SPACES
+            else frozenset()
+        )
+        if name in known:
+            yield name
+        return
+    for pattern in _FREE:
         match = pattern.search(text)
         if match:
-            name = match["name"].rsplit("::", 1)[-1]
-            if name in api.names:
-                yield name
+            if match["name"] in api.free:
+                yield match["name"]
             return
 
 

@@ -14,6 +14,12 @@ from npu_worker.toolchains.diagnostics import api_names, errors_of, unsupported_
         ("error: 'TBufPool' in namespace 'AscendC' does not name a template type", "TBufPool"),
         ("error: 'class AscendC::TPipe' has no member named 'InitBufPool'", "InitBufPool"),
         ("fatal error: lib/matmul_intf.h: No such file or directory", "lib/matmul_intf.h"),
+        ("fatal error: torch/library.h: No such file or directory", "torch/library.h"),
+        (
+            "error: 'const class at::Tensor' has no member named 'index_select'; did you mean 'x'?",
+            "index_select",
+        ),
+        ("error: 'matmul' is not a member of 'at'", "matmul"),
         ("error: static assertion failed: unsupported by the simulator: Mmad", "Mmad"),
         (
             "error: there are no arguments to 'MrgSort' that depend on a template parameter",
@@ -35,6 +41,10 @@ def test_names_of_ascendc_are_unsupported(message: str, name: str) -> None:
         "error: 'tileLenght' was not declared in this scope",
         "fatal error: my_missing.h: No such file or directory",
         "error: expected ';' before '}' token",
+        "error: 'sum' was not declared in this scope",
+        "error: 'class KernelAdd' has no member named 'Init'",
+        "error: 'class KernelAdd' has no member named 'sum'",
+        "error: 'matmul' is not a member of 'std'",
         "error: no matching function for call to 'Add(int)'",
     ],
 )
@@ -45,11 +55,5 @@ def test_mistakes_stay_mistakes(message: str) -> None:
 
 
 def test_the_list_has_the_names_people_use() -> None:
-    assert {
-        "DataCopy",
-        "ReduceSum",
-        "Mmad",
-        "GET_TILING_DATA",
-        "TQueBind",
-        "SetGlobalBuffer",
-    } <= api_names().names
+    assert {"DataCopy", "ReduceSum", "Mmad", "GET_TILING_DATA", "TQueBind"} <= api_names().free
+    assert {"SetGlobalBuffer", "EnQue", "InitBuffer"} <= api_names().members

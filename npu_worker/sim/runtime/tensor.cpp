@@ -128,6 +128,10 @@ int64_t Tensor::stride(int64_t dim) const { return facts().strides[wrapped(dim, 
 int64_t Tensor::numel() const { return facts().elements; }
 int64_t Tensor::element_size() const { return static_cast<int64_t>(elementSize(facts().type)); }
 size_t Tensor::nbytes() const { return static_cast<size_t>(numel() * element_size()); }
+Storage Tensor::storage() const {
+    const py::object storage = python().attr("untyped_storage")();
+    return Storage(reinterpret_cast<void*>(storage.attr("data_ptr")().cast<uintptr_t>()), storage.attr("nbytes")().cast<size_t>());
+}
 int64_t Tensor::storage_offset() const { return python().attr("storage_offset")().cast<int64_t>(); }
 ScalarType Tensor::scalar_type() const { return facts().type; }
 // Every tensor stands in for one on the device.

@@ -37,7 +37,7 @@ at::Tensor machine(const at::Tensor& x, int64_t blocks, int64_t what) {
 }
 at::Tensor launch_plus_one(const at::Tensor& x) {
     at::Tensor z = torch::empty_like(x);
-    ACLRT_LAUNCH_KERNEL(plus_one)(1, stream(), x.data_ptr(), z.data_ptr(), static_cast<uint32_t>(x.numel()));
+    ACLRT_LAUNCH_KERNEL(plus_one)(1, stream(), const_cast<void*>(x.storage().data()), z.data_ptr(), static_cast<uint32_t>(x.numel()));
     return z;
 }
 std::tuple<std::vector<int64_t>, int64_t, bool> facts(const at::Tensor& x, const c10::optional<at::Tensor>& maybe) {

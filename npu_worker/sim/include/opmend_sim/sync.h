@@ -116,6 +116,10 @@ inline void SetSysWorkspaceForce(GM_ADDR) {}
 inline void SetSysWorkspace(GM_ADDR) {}
 inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }
 inline void OOMCheckAddrRange(GM_ADDR, uint64_t) {}
+template <class T, class U> struct IsSameType {
+    static constexpr bool value = std::is_same_v<T, U>;
+};
+
 namespace Std {
 template <class T> constexpr T min(const T a, const T b) { return b < a ? b : a; }
 template <class T> constexpr T max(const T a, const T b) { return a < b ? b : a; }
@@ -136,7 +140,20 @@ template <class... A> void Trap(A...) { ::opmend_sim::fail("trap", "the kernel c
 
 }  // namespace AscendC
 
+using AscendC::GetTPipePtr;
 using AscendC::printf_of_kernel;
+
+// The device compiler's min and max of scalars, mixed types too. std's and a kernel's own are preferred where they fit.
+template <class A, class B, std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>, int> = 0>
+constexpr std::common_type_t<A, B> min(A a, B b) {
+    return b < a ? static_cast<std::common_type_t<A, B>>(b) : static_cast<std::common_type_t<A, B>>(a);
+}
+template <class A, class B, std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>, int> = 0>
+constexpr std::common_type_t<A, B> max(A a, B b) {
+    return a < b ? static_cast<std::common_type_t<A, B>>(b) : static_cast<std::common_type_t<A, B>>(a);
+}
+template <class F> opmend_sim::Narrow<F> min(opmend_sim::Narrow<F> a, opmend_sim::Narrow<F> b) { return b < a ? b : a; }
+template <class F> opmend_sim::Narrow<F> max(opmend_sim::Narrow<F> a, opmend_sim::Narrow<F> b) { return a < b ? b : a; }
 
 // The intrinsics that kernels use beside the AscendC names.
 inline int64_t get_block_idx() { return AscendC::GetBlockIdx(); }

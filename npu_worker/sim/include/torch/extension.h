@@ -186,6 +186,21 @@ template <class T> constexpr ScalarType scalar_type_of() {
     else return ScalarType::Undefined;
 }
 
+// The memory behind a tensor and its views. data() is its start, whatever the tensor's offset.
+class Storage {
+public:
+    Storage(void* data, size_t bytes) : data_(data), bytes_(bytes) {}
+    void* data() const { return data_; }
+    void* mutable_data() const { return data_; }
+    const Storage& data_ptr() const { return *this; }
+    void* get() const { return data_; }
+    size_t nbytes() const { return bytes_; }
+
+private:
+    void* data_;
+    size_t bytes_;
+};
+
 struct TensorFacts;
 class Tensor {
 public:
@@ -203,6 +218,8 @@ public:
     int64_t element_size() const;
     int64_t itemsize() const { return element_size(); }
     int64_t storage_offset() const;
+    Storage storage() const;
+    bool has_storage() const { return defined(); }
     ScalarType scalar_type() const;
     TypeMeta dtype() const { return TypeMeta{scalar_type()}; }
     Device device() const;
