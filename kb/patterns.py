@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tree_sitter import Node
 
@@ -42,8 +43,13 @@ class Accumulation:
         return next(iter(loops_around(self.node, self.function)), None)
 
 
-def accumulations(program: Program) -> Iterator[Accumulation]:
-    """Yield every accumulation on a scalar whose declaration is known."""
+@lru_cache(maxsize=4)
+def accumulations(program: Program) -> tuple[Accumulation, ...]:
+    """Every accumulation on a scalar whose declaration is known."""
+    return tuple(_accumulations(program))
+
+
+def _accumulations(program: Program) -> Iterator[Accumulation]:
     for function in program.functions:
         source = function.source
         for node in walk(function.body):

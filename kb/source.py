@@ -5,9 +5,11 @@ spaces before the parse, so that every byte offset in the tree is an offset in t
 """
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 
 import tree_sitter_cpp
 from tree_sitter import Language, Node, Parser
@@ -216,11 +218,28 @@ class Source:
 
     def function_at(self, node: Node) -> Function | None:
         """The innermost function whose body holds the node."""
-        best = None
-        for function in self.functions:
-            if inside(node, function.node) and (best is None or inside(function.node, best.node)):
-                best = function
-        return best
+        at = bisect_right(self._starts, node.start_byte)
+        while at:
+            at -= 1
+            function = self._by_start[at]
+            if inside(node, function.node):
+                return function
+            if self._reach[at] < node.end_byte:
+                return None  # nothing that starts earlier reaches as far
+        return None
+
+    @cached_property
+    def _by_start(self) -> list[Function]:
+        return sorted(self.functions, key=lambda function: function.node.start_byte)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [function.node.start_byte for function in self._by_start]
+
+    @cached_property
+    def _reach(self) -> list[int]:
+        """How far any function up to this one reaches."""
+        return list(accumulate((function.node.end_byte for function in self._by_start), max))
 
 
 class Program:

@@ -176,7 +176,10 @@ def _lengths_by_field(
     name = bare_name(function.source, node)
     declared = program.declaration(name, node, function.source) if name else None
     found: list[tuple[Source, Function | None, Node]] = []
-    for place in program.functions if declared is not None else ():
+    if declared is None or not declared.type.endswith("Params"):
+        return []
+    local = declared.function if declared.kind == "local" else None
+    for place in (local,) if local is not None else program.functions:
         for inner in walk(place.body):
             target, value = inner.child_by_field_name("left"), inner.child_by_field_name("right")
             if inner.type != "assignment_expression" or target is None or value is None:
