@@ -20,6 +20,8 @@ from typing import Any
 
 import pytest
 
+from tests.support.operators import lay_out_cohort
+
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("schema", "kb", "coordinator", "workers", "npu_worker", "cohorts")
 # Beside Python modules, these are what the program reads at run time.
@@ -93,7 +95,9 @@ class Opmend:
         self.command = command
         self.folder = folder
         dropped = ("OPMEND_", "DATABASE_URL", "BROKER_URL", "PYTHON", "VIRTUAL_ENV")
-        self.environment = {name: text for name, text in os.environ.items() if not name.startswith(dropped)}
+        kept = {name: text for name, text in os.environ.items() if not name.startswith(dropped)}
+        # Precompiled headers belong to the folder they were compiled from: they go when it goes.
+        self.environment = {**kept, "OPMEND_CACHE_DIR": str(folder.parent / "cache")}
 
     def run(self, *arguments: str, seconds: float = 180) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -197,10 +201,11 @@ def test_the_shipped_cohort_is_the_checkout_s(opmend: Opmend) -> None:
 
 @pytest.mark.timeout(RUN_SECONDS + 60)
 def test_a_run_works_there(opmend: Opmend) -> None:
-    told = opmend.json("run", "starter", "--limit", "1", seconds=RUN_SECONDS)
+    cohort = lay_out_cohort(opmend.folder / "tiny", ["TailAdd"])
+    told = opmend.json("run", str(cohort), seconds=RUN_SECONDS)
     (task,) = told["tasks"]
     assert task["outcome"] == "passed", task
-    assert task["tokens"] == {"input": 0, "output": 0, "cache_creation": 0, "cache_read": 0}
+    assert set(task["tokens"].values()) == {0}
     # The store stays: what happened can be asked for afterwards, with no worker left.
     assert opmend.json("report")["tasks"][0]["outcome"] == "passed"
     assert opmend.run("verify").returncode == 0
