@@ -90,6 +90,8 @@ def complete(session: Session, held: Claim, result: dict[str, Any]) -> bool:
     Lock order is task, then job, here, in `lose` and in the driver: no two of them can deadlock.
     """
     _lock_task(session, held.task_id)
+    # A candidate's values and texts may hold what jsonb refuses: NUL, NaN, infinity.
+    result = events.storable(result)
     if not _close(session, held, status="done", result=result):
         return False
     try:

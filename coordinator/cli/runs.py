@@ -186,18 +186,16 @@ def cancel(
     import getpass
 
     from coordinator.cli.store import reading
+    from coordinator.engine.requests import cancel_task
     from coordinator.report.lookup import find_run, find_task, tasks_of
     from schema.errors import BadInput
-    from schema.events import CancelRequested, append
 
     if run is not None and task is not None:
         raise BadInput("a run and a task were named", mend="name one of them")
     with reading() as session:
         chosen = [find_task(session, task)] if task is not None else tasks_of(session, find_run(session, run))
-        open_tasks = [one.id for one in chosen if one.status == "active"]
-        for number in open_tasks:
-            append(session, number, CancelRequested(author=getpass.getuser()))
-    typer.echo(f"cancelled {len(open_tasks)} of {len(chosen)} tasks; the coordinator ends them")
+        cancelled = sum(cancel_task(session, one.id, author=getpass.getuser()) for one in chosen)
+    typer.echo(f"cancelled {cancelled} of {len(chosen)} tasks; the coordinator ends them")
 
 
 def report_command(

@@ -44,7 +44,7 @@ def replay(task: TaskId = None) -> None:
     with reading() as session:
         found = find_task(session, task)
         recorded = events.read(session, found.id)
-    difference = replay_log(recorded)
+    difference = replay_log(recorded, decided_sequence=found.decided_sequence)
     if difference is not None:
         typer.echo(f"task {found.id}: {difference}")
         raise typer.Exit(1)

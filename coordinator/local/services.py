@@ -20,7 +20,6 @@ from schema.database import Database
 from schema.errors import BadInput, BrokerUnavailable
 from schema.settings import Settings
 
-
 BROKER_TIMEOUT = 10.0
 
 

@@ -11,6 +11,7 @@ from pydantic import Field
 from sqlalchemy import func
 from sqlalchemy.orm import Session
 
+from coordinator.engine.facts import full_of
 from coordinator.engine.state import Checked, TaskState, fold
 from coordinator.report.lookup import tasks_of
 from schema import events
@@ -158,7 +159,7 @@ def _row(session: Session, task: Task, run: Run, now: datetime) -> TaskRow:
         match_rate=MatchRates(
             baseline=_rate(state.checked.get((state.baseline, CaseSet.COMPACT))),
             compact=_rate(state.checked.get((tree, CaseSet.COMPACT))),
-            full=_rate(state.checked.get((tree, CaseSet.FULL))),
+            full=_rate(full_of(state, tree)),
         ),
         verdict=state.verdict(tree),
         coverage=(len(created.full) - len(created.cut)) / len(created.full) if created.full else 0.0,

@@ -124,3 +124,16 @@ def test_the_sweeper_spares_a_lease_that_was_renewed(database: Database, task: i
     with database.transaction() as session:
         assert not leases.lose(session, held, reason="dead", most_attempts=3, only_expired=True)
         assert session.get_one(Job, "j").status == "running"
+
+
+def test_a_result_may_hold_what_jsonb_refuses(database: Database, task: int) -> None:
+    held = claim(database)
+    assert held is not None
+    result = {"log": "nul \x00, lone \udc80", "worst": float("nan"), "most": float("-inf"), "big": 1e22}
+    with database.transaction() as session:
+        assert leases.complete(session, held, result)
+    with database.transaction() as session:
+        stored = session.get_one(Job, "j").result
+        assert stored is not None
+        assert stored["log"].startswith("nul ")
+        assert events.verify_chain(session, task) == len(events.read(session, task)) == 1
