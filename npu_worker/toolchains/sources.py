@@ -146,7 +146,7 @@ def _name_start(out: list[Token]) -> int | None:
                 at -= 1
         if at < 0 or out[at].kind != "word" or out[at].text in _STATEMENTS:
             return start
-        start = at
+        start = at = _pasted_start(out, at)
         at -= 1
         while at >= 0 and out[at].kind in _BLANK:
             at -= 1
@@ -154,6 +154,22 @@ def _name_start(out: list[Token]) -> int | None:
             return start
         start = at
         at -= 1
+
+
+def _pasted_start(out: list[Token], at: int) -> int:
+    """Where the name that ends with the word at `at` starts: inside a macro `kernel_##type` is one name."""
+    while True:
+        before = at - 1
+        while before >= 0 and out[before].kind in _BLANK:
+            before -= 1
+        if before < 2 or out[before].text != "#" or out[before - 1].text != "#":
+            return at
+        before -= 2
+        while before >= 0 and out[before].kind in _BLANK:
+            before -= 1
+        if before < 0 or out[before].kind != "word":
+            return at
+        at = before
 
 
 def _template_start(out: list[Token], at: int) -> int:

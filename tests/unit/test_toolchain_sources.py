@@ -74,6 +74,8 @@ def test_no_text_breaks_the_lexer(source: str) -> None:
         ("return ::k<Pair<int, (1 > 0)>><<<1, nullptr, s>>>();", "::k<Pair<int, (1 > 0)>>", "1, nullptr, s"),
         ("k<<<(n >> 3), nullptr, s>>>(x);", "k", "(n >> 3), nullptr, s"),
         ("k<<<1, s>>>(x);", "k", "1, s, nullptr"),
+        ("gather_##kind<<<1, nullptr, s>>>(x)", "gather_##kind", "1, nullptr, s"),
+        ("ns::a ## b ## c<half><<<1, nullptr, s>>>(x)", "ns::a ## b ## c<half>", "1, nullptr, s"),
     ],
 )
 def test_launch_forms(source: str, name: str, rest: str) -> None:
