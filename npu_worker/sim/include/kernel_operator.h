@@ -20,3 +20,4 @@
 #include "opmend_sim/activate.h"
 #include "opmend_sim/sync.h"
 #include "opmend_sim/launch.h"
+#include "opmend_sim/tiling.h"
