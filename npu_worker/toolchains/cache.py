@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-_STALE_SECONDS = 7 * 24 * 3600
+_STALE_SECONDS = 3600
+_KEPT_OTHERS = 2
 
 
 def default_cache_directory() -> Path:
@@ -50,16 +51,28 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _forget_stale(root: Path, name: str) -> None:
-    """Remove entries of other keys that are a week old: each is some 150 MB, and every update makes new ones."""
-    kind = name.rpartition("-")[0]
+    """Remove entries of other keys: each is some 100 MB, and every update makes new ones.
+
+    The newest two stay, and so does whatever was used within the hour: another version may be compiling with it.
+    """
     limit = time.time() - _STALE_SECONDS
-    for other in root.glob(f"{kind}-*"):
+    others = []
+    for other in root.glob(f"{name.rpartition('-')[0]}-*"):
         try:
-            stale = other.name != name and other.is_dir() and other.stat().st_mtime < limit
+            if other.name != name and other.is_dir():
+                others.append((other.stat().st_mtime, other))
         except OSError:
             continue
-        if stale:
+    for used, other in sorted(others, reverse=True)[_KEPT_OTHERS:]:
+        if used < limit:
             shutil.rmtree(other, ignore_errors=True)
+
+
+def _mark_used(target: Path) -> None:
+    try:
+        os.utime(target)
+    except OSError:
+        return  # a read-only cache is a cache all the same
 
 
 def entry(root: Path, name: str, build: Callable[[Path], None]) -> Path:
@@ -70,6 +83,7 @@ def entry(root: Path, name: str, build: Callable[[Path], None]) -> Path:
     """
     target = root / name
     if target.is_dir():
+        _mark_used(target)
         return target
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     _forget_stale(root, name)

@@ -71,6 +71,18 @@ def test_a_cache_entry_is_built_once_and_whole(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
 
 
+def test_old_entries_make_room_for_a_new_one(tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / f"sim-runtime-{number}").mkdir()
+        os.utime(tmp_path / f"sim-runtime-{number}", (1000 + number, 1000 + number))
+    fresh = tmp_path / "sim-runtime-in-use"
+    fresh.mkdir()
+    cache.entry(tmp_path, "sim-runtime-new", lambda scratch: None)
+    kept = {path.name for path in tmp_path.iterdir() if path.is_dir()}
+    assert kept >= {"sim-runtime-new", "sim-runtime-4"}
+    assert kept.isdisjoint({"sim-runtime-0", "sim-runtime-1", "sim-runtime-2", "sim-runtime-3"})
+
+
 def test_objects_are_found_again_and_old_ones_go(tmp_path: Path) -> None:
     store = cache.ObjectStore(tmp_path / "objects", most=4)
     source, target = tmp_path / "a.o", tmp_path / "b.o"
