@@ -153,7 +153,8 @@ def _row(session: Session, task: Task, run: Run, now: datetime) -> TaskRow:
         trial=task.trial,
         outcome=task.outcome,
         rounds=len(state.rounds),
-        turns=state.turns,
+        # Replies that came: a turn that infrastructure lost was none.
+        turns=sum(len(one.turns) for one in state.rounds),
         trials_run=state.trials,
         tokens=state.tokens,
         match_rate=MatchRates(

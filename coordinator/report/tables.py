@@ -9,6 +9,7 @@ from rich.text import Text
 
 from coordinator.report.outcomes import Report, TaskRow
 from coordinator.report.wording import rate, seconds
+from schema.jobs import Tokens
 
 STYLES = {"passed": "green", "infrastructure": "magenta", "rejected": "red", "suspect": "yellow"}
 
@@ -23,7 +24,7 @@ def report_table(report: Report) -> RenderableType:
     table.add_column("verdict")
     table.add_column("wall", justify="right")
     for row in report.tasks:
-        tokens = row.tokens.input + row.tokens.output
+        tokens = _all(row.tokens)
         table.add_row(
             str(row.task),
             row.name if report.run.trials == 1 else f"{row.name} #{row.trial + 1}",
@@ -111,6 +112,11 @@ def _full(row: TaskRow) -> str:
     )
 
 
+def _all(tokens: Tokens) -> int:
+    # The four counts share no token (schema.jobs.Tokens).
+    return tokens.input + tokens.output + tokens.cache_creation + tokens.cache_read
+
+
 def _title(report: Report) -> str:
     run = report.run
     return f"Run {run.run}: cohort {run.cohort}, arm {run.arm}, model {run.model}"
@@ -119,7 +125,7 @@ def _title(report: Report) -> str:
 def _totals(report: Report) -> str:
     totals = report.totals
     outcomes = ", ".join(f"{count} {name}" for name, count in totals.outcomes.items()) or "none yet"
-    tokens = totals.tokens.input + totals.tokens.output
+    tokens = _all(totals.tokens)
     return (
         f"{totals.finished} of {totals.tasks} tasks ended: {outcomes}. "
         f"{totals.turns} turns, {tokens:,} tokens, {seconds(totals.wall_s)}."

@@ -66,6 +66,7 @@ def test_a_session_reads_edits_compiles_and_submits(stack: Opmend, model: ModelS
     assert task["tokens"] == {"input": 480, "output": 80, "cache_creation": 0, "cache_read": 320}
     assert task["match_rate"] == {"baseline": 0.4, "compact": 1.0, "full": 1.0}
     assert task["verdict"] == "CLEAN"
+    assert "8 turns, 880 tokens" in " ".join(stack("report").out.split())
 
     first = json.dumps(model.requests[0]["messages"])
     assert "TwiceAdd" in first
