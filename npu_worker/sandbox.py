@@ -32,6 +32,8 @@ from schema.errors import SandboxUnavailable
 
 OUR_PACKAGES = ("schema", "kb", "coordinator", "workers", "npu_worker", "cohorts")
 KEPT_BYTES = 64 << 10
+# The one place of a sandbox that can be written, unless the caller names others. HOME and TMPDIR are there.
+SCRATCH = "/opmend/scratch"
 _POLL_SECONDS = 0.1
 _SHELL = "/bin/sh"
 
@@ -431,7 +433,12 @@ def _bwrap_arguments(
         "sandbox",
     ]
     arguments += _system_binds()
-    arguments += ["--proc", "/proc", "--dev", "/dev", "--size", str(limits.scratch_bytes), "--tmpfs", "/tmp"]
+    arguments += ["--proc", "/proc", "--dev", "/dev"]
+    # The scratch is a file system of its own, so that it can be emptied whole between cases. /tmp leads there,
+    # unless something that must be seen lies below it (a checkout or an environment in the temporary folder).
+    arguments += ["--size", str(limits.scratch_bytes), "--tmpfs", SCRATCH]
+    crowded = _below_tmp(view)
+    arguments += ["--size", "65536", "--tmpfs", "/tmp"] if crowded else ["--symlink", SCRATCH, "/tmp"]
     # Later binds lie on top of earlier ones: what the caller names stays visible inside what is hidden by default.
     for path in _python_paths() if view.python else ():
         arguments += ["--ro-bind", str(path), str(path)]
@@ -446,12 +453,22 @@ def _bwrap_arguments(
     for path in view.writable:
         arguments += ["--bind", str(path), str(path)]
     # Everything that is not bound writable is read-only, the tmpfs root included; /dev/shm would be unbounded.
+    arguments += ["--remount-ro", "/tmp"] if crowded else []
     arguments += ["--remount-ro", "/dev", "--remount-ro", "/", "--clearenv"]
-    for name, value in {"PATH": "/usr/bin:/bin", "HOME": "/tmp", "LANG": "C.UTF-8", **environment}.items():
+    given = {"PATH": "/usr/bin:/bin", "HOME": SCRATCH, "TMPDIR": SCRATCH, "LANG": "C.UTF-8", **environment}
+    for name, value in given.items():
         arguments += ["--setenv", name, value]
     if directory != "":
-        arguments += ["--chdir", str(directory) if directory is not None else "/tmp"]
+        arguments += ["--chdir", str(directory) if directory is not None else SCRATCH]
     return [*arguments, "--"]
+
+
+def _below_tmp(view: View) -> bool:
+    """Whether something that a view shows lies below /tmp."""
+    shown = [*view.readable, *view.writable, *view.hidden, *(Path(place) for place in view.placed)]
+    if view.python:
+        shown += [*_python_paths(), *_own_paths()]
+    return any(Path("/tmp") in (path, *path.parents) for path in shown)
 
 
 @functools.lru_cache(maxsize=1)

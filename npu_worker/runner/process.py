@@ -20,7 +20,7 @@ from typing import Any
 
 from npu_worker.limits import MIB, SandboxLimits, ValidationLimits
 from npu_worker.runner import wire
-from npu_worker.sandbox import Mode, Sandboxed, Stop, View, start
+from npu_worker.sandbox import SCRATCH, Mode, Sandboxed, Stop, View, start
 from schema.errors import BadInput, SandboxUnavailable, ToolchainMissing
 from schema.results import Finding
 
@@ -107,7 +107,7 @@ class Runner:
             )
         else:
             boot = _BOOT.format(
-                path=str(Path(_INSIDE).parent), package="runner", fd=there.fileno(), scratch="/tmp"
+                path=str(Path(_INSIDE).parent), package="runner", fd=there.fileno(), scratch=SCRATCH
             )
         try:
             self._process = start(

@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from npu_worker.limits import SandboxLimits
-from npu_worker.sandbox import KEPT_BYTES, Mode, Stop, View, command_wrapper, probe, run
+from npu_worker.sandbox import KEPT_BYTES, SCRATCH, Mode, Stop, View, command_wrapper, probe, run
 
 MIB = 1 << 20
 
@@ -67,11 +67,11 @@ def test_the_packages_of_this_project_are_hidden_even_where_site_packages_shows_
     assert ended.output.strip() == "[]"
 
 
-def test_only_tmp_and_what_is_named_can_be_written(tmp_path):
+def test_only_the_scratch_and_what_is_named_can_be_written(tmp_path):
     view = View(python=True, writable=(tmp_path,))
     ended = python(
         f"""
-        places = ["/", "/dev", "/dev/shm", "/usr", {sys.prefix!r}, "/proc", "/tmp", {str(tmp_path)!r}]
+        places = ["/", "/dev", "/dev/shm", "/usr", {sys.prefix!r}, "/proc", {SCRATCH!r}, {str(tmp_path)!r}]
         for place in places:
             try:
                 open(place + "/x", "w").write("x")
@@ -81,8 +81,18 @@ def test_only_tmp_and_what_is_named_can_be_written(tmp_path):
         """,
         view=view,
     )
-    assert ended.output.split() == ["/tmp/x", f"{tmp_path}/x"]
+    assert ended.output.split() == [f"{SCRATCH}/x", f"{tmp_path}/x"]
     assert (tmp_path / "x").read_text() == "x"
+
+
+def test_the_temporary_folder_is_the_scratch_unless_something_shown_lies_below_it(tmp_path):
+    write = "import os, tempfile; open('/tmp/y', 'w').write('y'); print(os.listdir(tempfile.gettempdir()))"
+    assert python(write).output.split() == ["['y']"]
+    if Path("/tmp") not in tmp_path.parents:
+        pytest.skip("pytest's folders are elsewhere")
+    crowded = python(write, view=View(python=True, readable=(tmp_path,)))
+    assert not crowded.ok
+    assert "Read-only" in crowded.errors
 
 
 def test_there_is_no_network_and_no_privilege():
@@ -138,7 +148,7 @@ def test_ignored_signals_and_detached_children_do_not_outlive_it():
         print({marker!r}, flush=True)
         time.sleep(60)
         """,
-        wall_seconds=1.0,
+        wall_seconds=4.0,
     )
     assert ended.stopped is Stop.TIMEOUT
     assert marker in ended.output
@@ -204,7 +214,7 @@ def test_the_death_of_the_one_who_started_it_ends_everything_inside():
     script = f"""
 import sys
 from npu_worker.limits import SandboxLimits
-from npu_worker.sandbox import View, start
+from npu_worker.sandbox import SCRATCH, View, start
 code = "import os, time; print({marker!r}, flush=True); os.fork() or os.setsid(); time.sleep(60)"
 child = start([sys.executable, "-I", "-c", code], limits=SandboxLimits(), view=View(python=True))
 while {marker!r} not in child._streams["output"].text():

@@ -3,8 +3,12 @@
 The adapters here compute in torch, which the integrity scan would refuse: it is the harness that is under test.
 """
 
+import tempfile
+from pathlib import Path
+
 import pytest
 
+from npu_worker import sandbox
 from npu_worker.limits import ValidationLimits
 from npu_worker.runner.process import Runner
 from npu_worker.sandbox import Mode
@@ -272,6 +276,17 @@ if os.fork() == 0:
 return x * alpha if not found else torch.zeros(len(found))
 """
     assert statuses(check(workspace(body), runner)) == ["passed"] * 4
+
+
+def test_an_environment_below_the_temporary_folder_keeps_its_warm_process(tmp_path, monkeypatch):
+    """Its mount points must not look like leftovers of a case, or torch is imported anew for each."""
+    below = Path(tempfile.mkdtemp(dir="/tmp"))
+    own = sandbox._python_paths()
+    monkeypatch.setattr(sandbox, "_python_paths", lambda: (*own, below))
+    with Runner() as crowded:
+        assert statuses(check(workspace("return x * alpha"), crowded)) == ["passed"] * 4
+        assert crowded.starts == 1
+    below.rmdir()
 
 
 def test_what_a_candidate_patches_reaches_no_later_case(runner):
