@@ -28,6 +28,9 @@ from schema.results import Record
 
 log = logging.getLogger(__name__)
 
+# A lease is renewed at least this often: how soon a worker notices that its job was cancelled.
+LONGEST_BEAT = 2.0
+
 
 @dataclass(frozen=True, kw_only=True)
 class Work:
@@ -62,7 +65,7 @@ def execute(
 
     Args:
         handlers: one a kind of job that this worker runs.
-        lease_seconds: length of the lease; the heartbeat renews it every third of that.
+        lease_seconds: length of the lease; the heartbeat renews it every third of that, or more often.
         most_attempts: lost leases or machine failures after which the job fails as infrastructure.
     """
     with database.transaction() as session:
@@ -111,7 +114,7 @@ def _beat(
     lost: threading.Event,
     done: threading.Event,
 ) -> None:
-    while not done.wait(lease_seconds / 3):
+    while not done.wait(min(lease_seconds / 3, LONGEST_BEAT)):
         try:
             with database.transaction() as session:
                 alive = leases.renew(session, claim, lease_seconds=lease_seconds)
