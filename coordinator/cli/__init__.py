@@ -7,7 +7,7 @@
 | operators   | check, integrity                                                |
 | provenance  | why, blame, history                                             |
 | tasks       | show, replay, verify, resolve                                   |
-| cohorts     | cohort check, cohort freeze, cohort import                      |
+| cohorts     | cohort check, cohort freeze                                     |
 | knowledge   | kb list, kb show, kb search, kb lint                            |
 | processes   | coordinator, worker, flower                                     |
 

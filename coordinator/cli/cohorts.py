@@ -1,4 +1,4 @@
-"""Commands on cohorts: cohort check, freeze, import."""
+"""Commands on cohorts: cohort check, freeze."""
 
 from pathlib import Path
 from typing import Annotated

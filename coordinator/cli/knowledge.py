@@ -28,7 +28,7 @@ def list_entries(json: Json = False) -> None:
     console().print(table)
 
 
-@app.command(epilog="Example: `opmend kb show tail-padding-dirty`")
+@app.command(epilog="Example: `opmend kb show datacopy-whole-blocks`")
 def show(entry: Annotated[str, typer.Argument(help="Id of the entry.")], json: Json = False) -> None:
     """Show one entry whole."""
     from coordinator.cli.output import console, print_json
@@ -69,12 +69,12 @@ def search(
     ]
     if json:
         print_json([entry.model_dump(mode="json") for entry in found])
-        return
-    for entry in found:
-        console().print(f"[bold]{entry.id}[/]: {entry.title}")
-    if not found:
-        console().print("no entry holds all of that")
-        raise typer.Exit(1)
+    else:
+        for entry in found:
+            console().print(f"[bold]{entry.id}[/]: {entry.title}")
+        if not found:
+            console().print("no entry holds all of that")
+    raise typer.Exit(0 if found else 1)
 
 
 @app.command(epilog="Example: `opmend kb lint kb/entries`")
@@ -82,8 +82,10 @@ def lint(
     directory: Annotated[
         Path | None, typer.Argument(help="Folder of entries; the shipped ones by default.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Check the form of entries: fields, ids, rewrites, examples."""
+    from coordinator.cli.output import print_json
     from kb.entry import load_entries
     from kb.lint import lint as lint_entries
     from kb.lint import lint_directory
@@ -92,8 +94,11 @@ def lint(
     if directory is not None and not directory.is_dir():
         raise NotFound("no such folder", where=str(directory), mend="give a folder of entry files")
     problems = lint_entries(load_entries()) if directory is None else lint_directory(directory)
-    for problem in problems:
-        typer.echo(f"{problem.entry}: {problem.message}")
-    if problems:
-        raise typer.Exit(1)
-    typer.echo("every entry holds its form")
+    if json:
+        print_json([problem.model_dump(mode="json") for problem in problems])
+    else:
+        for problem in problems:
+            typer.echo(f"{problem.entry}: {problem.message}")
+        if not problems:
+            typer.echo("every entry holds its form")
+    raise typer.Exit(1 if problems else 0)

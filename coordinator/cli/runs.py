@@ -181,10 +181,12 @@ def cancel(
     task: Annotated[
         str | None, typer.Option("--task", "-t", help="Cancel one task instead of a run.")
     ] = None,
+    json: Json = False,
 ) -> None:
     """Cancel a run, or one task: open jobs are withdrawn, what was measured stays."""
     import getpass
 
+    from coordinator.cli.output import print_json
     from coordinator.cli.store import reading
     from coordinator.engine.requests import cancel_task
     from coordinator.report.lookup import find_run, find_task, tasks_of
@@ -195,6 +197,9 @@ def cancel(
     with reading() as session:
         chosen = [find_task(session, task)] if task is not None else tasks_of(session, find_run(session, run))
         cancelled = sum(cancel_task(session, one.id, author=getpass.getuser()) for one in chosen)
+    if json:
+        print_json({"cancelled": cancelled, "tasks": len(chosen)})
+        return
     typer.echo(f"cancelled {cancelled} of {len(chosen)} tasks; the coordinator ends them")
 
 

@@ -34,8 +34,9 @@ def show(task: TaskId = None, json: Json = False) -> None:
     print_story(console(), told)
 
 
-def replay(task: TaskId = None) -> None:
+def replay(task: TaskId = None, json: Json = False) -> None:
     """Decide the whole task again from its log, and prove that every decision comes out the same."""
+    from coordinator.cli.output import print_json
     from coordinator.cli.store import reading
     from coordinator.engine.replay import replay as replay_log
     from coordinator.report.lookup import find_task
@@ -45,14 +46,18 @@ def replay(task: TaskId = None) -> None:
         found = find_task(session, task)
         recorded = events.read(session, found.id)
     difference = replay_log(recorded, decided_sequence=found.decided_sequence)
-    if difference is not None:
-        typer.echo(f"task {found.id}: {difference}")
-        raise typer.Exit(1)
-    typer.echo(f"task {found.id}: {len(recorded)} events, every decision the same")
+    told = f"{len(recorded)} events, every decision the same" if difference is None else str(difference)
+    if json:
+        difference_text = None if difference is None else told
+        print_json({"task": found.id, "events": len(recorded), "difference": difference_text})
+    else:
+        typer.echo(f"task {found.id}: {told}")
+    raise typer.Exit(0 if difference is None else 1)
 
 
-def verify(task: TaskId = None) -> None:
+def verify(task: TaskId = None, json: Json = False) -> None:
     """Check a task's records: the hash chain of its log, the digests of its evidence, its snippets."""
+    from coordinator.cli.output import print_json
     from coordinator.cli.store import reading
     from coordinator.report.lookup import find_task
     from coordinator.report.verification import verify_task
@@ -60,11 +65,12 @@ def verify(task: TaskId = None) -> None:
     with reading() as session:
         found = find_task(session, task)
         problems, checked = verify_task(session, found)
-    for problem in problems:
-        typer.echo(f"task {found.id}: {problem}")
-    if problems:
-        raise typer.Exit(1)
-    typer.echo(f"task {found.id}: {checked}")
+    if json:
+        print_json({"task": found.id, "checked": checked, "problems": problems})
+    else:
+        for line in problems or [checked]:
+            typer.echo(f"task {found.id}: {line}")
+    raise typer.Exit(1 if problems else 0)
 
 
 def resolve(
@@ -72,10 +78,12 @@ def resolve(
     verdict: Annotated[str, typer.Option(help="CLEAN or CHEAT.")] = "",
     cite: Annotated[str, typer.Option(help="Source evidence, as FILE:LINE in the task's workspace.")] = "",
     because: Annotated[str, typer.Option(help="What that source shows.")] = "",
+    json: Json = False,
 ) -> None:
     """Resolve a SUSPECT task, citing source evidence."""
     import getpass
 
+    from coordinator.cli.output import print_json
     from coordinator.cli.store import reading
     from coordinator.engine.resolution import resolve_task
     from coordinator.report.lookup import find_task
@@ -90,4 +98,7 @@ def resolve(
         outcome = resolve_task(
             session, found.id, verdict=verdict, citation=cite, because=because, author=getpass.getuser()
         )
-    typer.echo(f"task {found.id}: {outcome}")
+    if json:
+        print_json({"task": found.id, "outcome": outcome})
+    else:
+        typer.echo(f"task {found.id}: {outcome}")

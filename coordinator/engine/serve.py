@@ -8,6 +8,7 @@ from coordinator.engine.driver import Driver
 from coordinator.engine.relay import Relay
 from coordinator.engine.sweeper import Sweeper
 from schema.database import Database
+from schema.errors import InfrastructureError
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +24,7 @@ def serve(
     """Decide, publish and sweep until `stop` is set. Several coordinators at once are harmless.
 
     Raises:
-        RuntimeError: one of the three ended before it was told to; the process should be started again.
+        InfrastructureError: one of the three ended before it was told to; the process should be started again.
     """
     relay = Relay(database, broker_url)
     driver = Driver(database, on_jobs=relay.wake)
@@ -50,4 +51,7 @@ def serve(
         thread.join()
     relay.close()
     if failed:
-        raise RuntimeError(f"broke: {', '.join(failed)}")
+        raise InfrastructureError(
+            f"the coordinator's {', '.join(failed)} broke",
+            mend="its log has the cause; start the coordinator again",
+        )
