@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.conftest import FirstRun
 from tests.support.command import Done, Opmend
 from tests.support.operators import lay_out, lay_out_cohort
 
@@ -25,6 +24,12 @@ def one_line(done: Done, *words: str, code: int = 2) -> None:
         assert word in done.err, (word, done.err)
 
 
+def each_one_line(stack: Opmend, *wrong: tuple[list[str], tuple[str, ...]]) -> None:
+    """Each of the commands fails with one line that holds its words."""
+    for done, (_, words) in zip(stack.together(*(arguments for arguments, _ in wrong)), wrong, strict=True):
+        one_line(done, *words)
+
+
 @pytest.fixture
 def tail(tmp_path: Path) -> Path:
     """A good cohort of one operator, to be spoiled; its folder is returned."""
@@ -33,12 +38,15 @@ def tail(tmp_path: Path) -> Path:
 
 def test_a_cohort_that_is_not_there(stack: Opmend, counts: Counts, tmp_path: Path) -> None:
     before = counts()
-    one_line(stack("run", "no/such/cohort"), "no/such/cohort", "no such cohort", "starter")
-    one_line(stack("submit", "no/such/cohort"), "no/such/cohort", "no such cohort")
     (tmp_path / "empty").mkdir()
-    one_line(stack("run", str(tmp_path / "empty")), "holds no operator", "model.py")
     (tmp_path / "file").write_text("text")
-    one_line(stack("run", str(tmp_path / "file")), "is a file")
+    each_one_line(
+        stack,
+        (["run", "no/such/cohort"], ("no/such/cohort", "no such cohort", "starter")),
+        (["submit", "no/such/cohort"], ("no/such/cohort", "no such cohort")),
+        (["run", str(tmp_path / "empty")], ("holds no operator", "model.py")),
+        (["run", str(tmp_path / "file")], ("is a file",)),
+    )
     assert counts() == before
 
 
@@ -91,50 +99,57 @@ def test_a_workspace_that_is_not_whole(
 
 def test_check_and_integrity_refuse_the_same(stack: Opmend, tail: Path) -> None:
     spoil_cases(tail)
-    one_line(stack("check", str(tail)), "tail_add.json:3")
-    one_line(stack("check", str(tail), "--cases", "most"), "most", "--cases compact")
-    one_line(stack("check", str(tail), "--device", "moon"), "moon")
-    one_line(stack("check", str(tail / "nowhere")), "nowhere")
-    one_line(stack("integrity", str(tail / "nowhere")), "nowhere")
+    each_one_line(
+        stack,
+        (["check", str(tail)], ("tail_add.json:3",)),
+        (["check", str(tail), "--cases", "most"], ("most", "--cases compact")),
+        (["check", str(tail), "--device", "moon"], ("moon",)),
+        (["check", str(tail / "nowhere")], ("nowhere",)),
+        (["integrity", str(tail / "nowhere")], ("nowhere",)),
+    )
 
 
 def test_models_and_arms_that_can_not_be_had(stack: Opmend, counts: Counts, cohort: Path) -> None:
     before = counts()
-    one_line(stack("submit", str(cohort), "--model", "parrot-9000"), "parrot-9000", "unknown model", "'kb'")
-    one_line(
-        stack("submit", str(cohort), "--model", "anthropic/claude-sonnet-4-5"),
-        "ANTHROPIC_API_KEY",
-        "environment",
+    submit = ["submit", str(cohort)]
+    each_one_line(
+        stack,
+        ([*submit, "--model", "parrot-9000"], ("parrot-9000", "unknown model", "'kb'")),
+        ([*submit, "--model", "anthropic/claude-sonnet-4-5"], ("ANTHROPIC_API_KEY", "environment")),
+        ([*submit, "--arm", "debug-no-luck"], ("debug-no-luck", "debug-no-kb")),
+        ([*submit, "--arm", "regenerate"], ("regenerate", "not available")),
+        ([*submit, "--arm", "debug-no-kb"], ("debug-no-kb", "--model")),
     )
-    one_line(stack("submit", str(cohort), "--arm", "debug-no-luck"), "debug-no-luck", "debug-no-kb")
-    one_line(stack("submit", str(cohort), "--arm", "regenerate"), "regenerate", "not available")
-    one_line(stack("submit", str(cohort), "--arm", "debug-no-kb"), "debug-no-kb", "--model")
     assert counts() == before
 
 
 def test_lines_files_runs_and_tasks_that_are_not_there(stack: Opmend, counts: Counts) -> None:
     before = counts()
-    one_line(stack("why", "kernel/tiny_add.h", "--task", "TailAdd"), "no line given", "FILE:LINE")
-    one_line(stack("why", "kernel/tiny_add.h:0", "--task", "TailAdd"), "lines count from 1")
-    one_line(stack("why", "kernel/tiny_add.h:9999", "--task", "TailAdd"), "9999", "lines")
-    one_line(stack("why", "kernel/nothing.h:1"), "kernel/nothing.h", "no task has such a file")
-    one_line(stack("why", "kernel/tiny_add.h:1"), "several operators", "--task")
-    one_line(stack("why", "kernel/tiny_add.h:1", "--task", "TailAdd", "--round", "77"), "77")
-    one_line(stack("blame", "kernel/nothing.h"), "kernel/nothing.h")
-    one_line(stack("report", "4711"), "no run 4711")
-    one_line(stack("report", "--format", "poem"), "poem", "table")
-    one_line(stack("status", "4711"), "no run 4711")
-    one_line(stack("show", "Nobody"), "Nobody", "TailAdd")
-    one_line(stack("replay", "4711"), "4711")
-    one_line(stack("cancel", "4711"), "no run 4711")
-    one_line(stack("resolve", "TailAdd", "--verdict", "FINE"), "CLEAN or CHEAT")
-    one_line(stack("kb", "show", "no-such-entry"), "no-such-entry", "kb list")
+    tail = ["--task", "TailAdd"]
+    each_one_line(
+        stack,
+        (["why", "kernel/tiny_add.h", *tail], ("no line given", "FILE:LINE")),
+        (["why", "kernel/tiny_add.h:0", *tail], ("lines count from 1",)),
+        (["why", "kernel/tiny_add.h:9999", *tail], ("9999", "lines")),
+        (["why", "kernel/nothing.h:1"], ("kernel/nothing.h", "no task has such a file")),
+        (["why", "kernel/tiny_add.h:1"], ("several operators", "--task")),
+        (["why", "kernel/tiny_add.h:1", *tail, "--round", "77"], ("no round 77", "TailAdd")),
+        (["blame", "kernel/nothing.h"], ("kernel/nothing.h",)),
+        (["report", "4711"], ("no run 4711",)),
+        (["report", "--format", "poem"], ("poem", "table")),
+        (["status", "4711"], ("no run 4711",)),
+        (["show", "Nobody"], ("Nobody", "TailAdd")),
+        (["replay", "4711"], ("4711",)),
+        (["cancel", "4711"], ("no run 4711",)),
+        (["resolve", "TailAdd", "--verdict", "FINE"], ("CLEAN or CHEAT",)),
+        (["kb", "show", "no-such-entry"], ("no-such-entry", "kb list")),
+        (["worker", "nosuch"], ("nosuch", "llm, compile, npu")),
+    )
     assert counts() == before
 
 
-def test_a_worker_of_no_role_and_a_wrong_setting(stack: Opmend, first_run: FirstRun) -> None:
-    one_line(stack("worker", "nosuch"), "nosuch", "llm, compile, npu")
-    one_line(stack("status", OPMEND_CASE_TIMEOUT="soon"), "case_timeout")
+def test_a_wrong_setting(opmend: Opmend) -> None:
+    one_line(opmend("status", OPMEND_CASE_TIMEOUT="soon"), "case_timeout")
 
 
 @pytest.mark.parametrize(

@@ -44,23 +44,16 @@ def test_a_near_miss_does_not_hold_and_forensics_say_why(opmend: Opmend, tmp_pat
     assert "DataCopy(outGm[start]" in line
 
 
-@pytest.mark.parametrize(
-    ("variant", "failure", "words"),
-    [
-        ("BrokenAdd", "build_failed", "kernel/tiny_add.h:51"),
-        ("EndlessAdd", "timeout", "no end after"),
-        ("CrashAdd", "runtime_error", "SIGSEGV"),
-        ("ThrowAdd", "runtime_error", "no input is small enough"),
-    ],
-)
-def test_kernels_that_do_not_run(
-    variant: str, failure: str, words: str, opmend: Opmend, tmp_path: Path
-) -> None:
-    done = opmend("check", str(lay_out(tmp_path, variant)))
-    assert done.code == 1, done
-    assert not done.err
-    assert f"failed: {failure}" in done.out
-    assert words in " ".join(done.out.split())
+def test_kernels_that_do_not_run(opmend: Opmend, tmp_path: Path) -> None:
+    # The run of all variants has the others: tests/acceptance/test_first_light.py.
+    places = [str(lay_out(tmp_path, variant)) for variant in ("BrokenAdd", "EndlessAdd")]
+    broken, endless = opmend.together(*(["check", place] for place in places))
+    assert (broken.code, endless.code) == (1, 1)
+    assert not broken.err + endless.err
+    assert "failed: build_failed" in broken.out
+    assert "kernel/tiny_add.h:51" in broken.out
+    assert "failed: timeout" in endless.out
+    assert "no end after" in " ".join(endless.out.split())
 
 
 def test_integrity_alone(opmend: Opmend, tmp_path: Path) -> None:

@@ -135,14 +135,12 @@ def test_blame_and_history_tell_the_same_story(first_run: FirstRun, stack: Opmen
         assert "DataCopyPad(outGm[start]" in done.out
 
 
-@pytest.mark.parametrize("name", ["TailAdd", "TwiceAdd", "CheatAdd"])
-def test_every_task_replays_and_verifies(name: str, first_run: FirstRun, stack: Opmend) -> None:
-    replayed = stack("replay", name)
-    assert (replayed.code, replayed.err) == (0, ""), replayed
-    assert "every decision the same" in replayed.out
-    verified = stack("verify", name)
-    assert (verified.code, verified.err) == (0, ""), verified
-    assert "unbroken chain" in verified.out
+def test_tasks_replay_and_verify(first_run: FirstRun, stack: Opmend) -> None:
+    names = ("TailAdd", "TwiceAdd", "CheatAdd")
+    commands = [[command, name] for command in ("replay", "verify") for name in names]
+    for (command, _), done in zip(commands, stack.together(*commands), strict=True):
+        assert (done.code, done.err) == (0, ""), done
+        assert {"replay": "every decision the same", "verify": "unbroken chain"}[command] in done.out
 
 
 def test_show_tells_a_task_whole(first_run: FirstRun, stack: Opmend) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,11 @@ class Opmend:
             stdin=subprocess.DEVNULL,
         )
         return Done(code=done.returncode, out=done.stdout, err=done.stderr)
+
+    def together(self, *commands: list[str]) -> list[Done]:
+        """Run commands two at a time and return what each left behind, in order."""
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            return list(pool.map(lambda arguments: self(*arguments), commands))
 
     def json(self, *arguments: str) -> Any:
         """Run a command that must succeed and print one JSON document."""
