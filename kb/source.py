@@ -271,7 +271,17 @@ class Program:
         found: dict[str, list[Assignment]] = {}
         for function in self.functions:
             source = function.source
-            for node in walk(function.body):
+            for node in walk(function.node):
+                if node.type == "field_initializer":  # of a constructor: `length_(rows * cols)`
+                    name_node, listed = node.named_children[0], node.named_children[-1]
+                    values = [child for child in listed.named_children if child.type != "comment"]
+                    if len(values) == 1:
+                        found.setdefault(source.text(name_node), []).append(
+                            Assignment(function=function, node=node, operator="=", value=values[0])
+                        )
+                    continue
+                if not inside(node, function.body):
+                    continue
                 if node.type == "assignment_expression":
                     target = node.child_by_field_name("left")
                     value = node.child_by_field_name("right")

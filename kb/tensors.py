@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kb.expressions import Expression, Reader, expression
+from kb.expressions import Expression, expression
+from kb.reader import Reader
 from kb.source import Call, Declaration, Function, Program, Source, bare_name
 
 NARROW = ("half", "bfloat16_t")

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from kb.expressions import Expression, Reader, expression, factors
+from kb.expressions import Expression, expression, factors
 from kb.patterns import fresh
+from kb.reader import Reader
 from kb.rewrite import Edit, Rewrite, Site, before, replace, site
 from kb.source import Declaration, Function, Program, Source, walk
 from kb.tensors import statement_of

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from kb.expressions import Expression, Reader, expression, factors, terms
+from kb.expressions import Expression, expression, factors, terms
 from kb.patterns import loops_around, namespace
+from kb.reader import Reader
 from kb.rewrite import Rewrite, Site, after, before, replace, site
 from kb.source import Declaration, Function, Program, walk
 from kb.tensors import Tensors, statement_of

@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kb.expressions import Expression, Reader, expression
+from kb.expressions import Expression, expression
+from kb.reader import Reader
 from kb.source import Program, walk
 
 NAMES = st.sampled_from(["n", "length_", "tiling.cols", "this->width", "rowsLeft"])
