@@ -133,7 +133,8 @@ def vector_accumulations(program: Program, tensors: Tensors, names: tuple[str, .
         if call.name not in names or call.receiver or len(call.arguments) != 4:
             continue
         target = call.source.text(call.arguments[0])
-        if target in (call.text(1), call.text(2)) and tensors.tensor(call.function, call.arguments[0]) is not None:
+        adds = call.name == "Axpy" or target in (call.text(1), call.text(2))
+        if adds and tensors.tensor(call.function, call.arguments[0]) is not None:
             yield call
 
 

@@ -173,7 +173,7 @@ def find_uninitialised(program: Program) -> Sequence[Site]:
                 zero = f"{declared.name} = 0"
             note = f"{declared.name} is added to, but never set."
             sites.append(site(declared.source, declared.statement, [replace(declared.source, place, zero)], note))
-    identities = {"Add": "0.0f", "Max": "-__builtin_inff()", "Min": "__builtin_inff()", "Mul": "1.0f"}
+    identities = {"Add": "0.0f", "Axpy": "0.0f", "Max": "-__builtin_inff()", "Min": "__builtin_inff()", "Mul": "1.0f"}
     for call in vector_accumulations(program, tensors, tuple(identities)):
         function = call.function
         tensor = tensors.tensor(function, call.arguments[0])
@@ -282,7 +282,7 @@ def find_overwritten(program: Program) -> Sequence[Site]:
                 continue
             if declared.type not in ("float", "double", "half") or inside(declared.statement, loop):
                 continue
-            if ".GetValue" not in source.text(right) or name in expression(source, right, function).names:
+            if not _sums(program, source.text(right)) or name in expression(source, right, function).names:
                 continue
             if node.parent.parent != loop_body(loop) or not _read_after(function, name, loop):
                 continue
@@ -292,6 +292,19 @@ def find_overwritten(program: Program) -> Sequence[Site]:
             note = f"{name} holds the last tile alone: each tile overwrites what the others found."
             sites.append(site(source, node, [replace(source, sign, "+=")], note))
     return sites
+
+
+def _sums(program: Program, text: str) -> bool:
+    """Say whether a value is what a tile's reduction left: read from a tensor, or handed back by a function that is."""
+    if ".GetValue" in text:
+        return True
+    called = re.match(r"(?:this\s*->\s*)?(\w+)\s*\(", text)
+    return called is not None and any(
+        call.name.startswith(("Reduce", "Whole"))
+        for function in program.functions
+        if function.name == called.group(1)
+        for call in program.calls(function)
+    )
 
 
 def _known_before(program: Program, function: Function, found: Expression, place: Node) -> bool:

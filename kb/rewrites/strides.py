@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from tree_sitter import Node
 
 from kb.expressions import Expression, expression, factors, terms
+from kb.fields import field_of, names_of, sibling
 from kb.patterns import loops_around, namespace
 from kb.reader import Reader
 from kb.rewrite import Rewrite, Site, after, before, replace, site
@@ -38,8 +39,9 @@ def find_row_distance(program: Program) -> Sequence[Site]:
     """Rows are packed in global memory and padded in the unified buffer; an offset that mixes the two up."""
     tensors = Tensors(program)
     padded = _padded_names(program, tensors.reader)
+    padded_fields = _padded_fields(tensors.reader)
     sites = []
-    for function in program.functions if padded else ():
+    for function in program.functions if padded or padded_fields else ():
         source = function.source
         for node in walk(function.body):
             if node.type != "subscript_expression":
@@ -54,7 +56,9 @@ def find_row_distance(program: Program) -> Sequence[Site]:
                 if outer.op != "*":
                     continue
                 read = expression(source, part, function)
-                wanted = _counterpart(program, tensors.reader, function, node, read, tensor.space, padded)
+                wanted = _field_counterpart(read, tensor.space, padded_fields) or _counterpart(
+                    program, tensors.reader, function, node, read, tensor.space, padded
+                )
                 if wanted is not None and wanted != source.text(part):
                     where = "packed in global memory" if tensor.space == "global" else "padded in the unified buffer"
                     note = f"Rows of {tensor.name} are {where}: {wanted} apart, not {source.text(part)}."
@@ -63,6 +67,25 @@ def find_row_distance(program: Program) -> Sequence[Site]:
                              order=0 if tensor.space == "global" else 1)
                     )  # fmt: skip
     return list(dict.fromkeys(sites))
+
+
+def _padded_fields(reader: Reader) -> list[tuple[str, str]]:
+    """Struct fields that hold a length rounded up, each with the fields that hold the length itself."""
+    found: list[tuple[str, str]] = []
+    for name, values in reader.fields.items():
+        bases = [reader.unaligned(value) for value in values]
+        for base in bases[:1]:
+            if base is not None and all(other is not None for other in bases):
+                found.extend((name, field) for field in sorted(names_of(reader.fields, base)) if field != name)
+    return found
+
+
+def _field_counterpart(read: Expression, space: str, padded: list[tuple[str, str]]) -> str | None:
+    own = field_of(read)
+    for wide, length in padded if own else ():
+        if own == (wide if space == "global" else length):
+            return sibling(read, length if space == "global" else wide)
+    return None
 
 
 def _counterpart(

@@ -275,7 +275,8 @@ def find_floor_tiles(program: Program) -> Sequence[Site]:
             if tensors.reader.ceiling_quotient(quotient) is not None:
                 continue
             length, tile = quotient.arguments
-            if (tensors.reader.number(tile) or 0) < 2:
+            size = tensors.reader.number(tile)
+            if (size is None and tile.op not in ("name", "other")) or (size is not None and size < 2):
                 continue
             # rest < tile ? rest : tile, in either order
             if not any(
