@@ -197,7 +197,39 @@ def find_uninitialised(program: Program) -> Sequence[Site]:
         line = f"{namespace(call)}Duplicate({tensor.name}, {value}, {text});"
         note = f"{tensor.name} is added to, but never set."
         sites.append(site(call.source, call.node, [before(call.source, outer, line)], note))
-    return [*sites, *_unset_for_callee(program, tensors)]
+    return [*sites, *_unset_scalars(program, tensors), *_unset_for_callee(program, tensors)]
+
+
+def _unset_scalars(program: Program, tensors: Tensors) -> list[Site]:
+    """`x.SetValue(i, x.GetValue(i) + v)` in a loop, on a tensor of a TBuf that nothing sets before."""
+    sites = []
+    for call in program.calls():
+        name, function = call.receiver, call.function
+        if call.name != "SetValue" or len(call.arguments) != 2 or f"{name}.GetValue(" not in call.text(1):
+            continue
+        tensor = tensors.tensor(function, call.node.named_children[0].named_children[0])
+        if tensor is None or tensor.declaration.kind != "local":
+            continue
+        if "Buf" not in tensors.holder_type(tensor.holder, function):
+            continue
+        loops = [loop for loop in loops_around(call.node, function) if not inside(tensor.declaration.statement, loop)]
+        held = tensors.elements_in_buffer(tensor.holder, function)
+        writes = writes_to(program, tensors, name, function)
+        written = any(write.node.start_byte < call.node.start_byte for write in writes)
+        handed = any(
+            other.node.start_byte < call.node.start_byte
+            and any(bare_name(other.source, argument) == name for argument in other.arguments)
+            for other in program.calls(function)
+        )
+        if not loops or held is None or written or handed or not tensor.element:
+            continue
+        if held[1] is not function and not _visible(program, function, held[0]):
+            continue
+        qualified = "AscendC::" if "AscendC::" in call.source.text(tensor.declaration.statement) else ""
+        line = f"{qualified}Duplicate({name}, {literal(tensor.element, '0.0f')}, {held[0]});"
+        note = f"{name} is added to, but never set."
+        sites.append(site(call.source, call.node, [before(call.source, loops[-1], line)], note))
+    return sites
 
 
 def _unset_for_callee(program: Program, tensors: Tensors) -> list[Site]:

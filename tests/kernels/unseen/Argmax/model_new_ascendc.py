@@ -1,0 +1,11 @@
+import torch
+import torch.nn as nn
+import _argmax_ext
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, x, dim):
+        return _argmax_ext.argmax(x, int(dim))

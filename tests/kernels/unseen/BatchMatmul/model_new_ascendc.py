@@ -1,0 +1,11 @@
+import torch
+import torch.nn as nn
+import _bmm_ext
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, A, B):
+        return _bmm_ext.bmm(A, B)

@@ -1,0 +1,11 @@
+import torch
+import torch.nn as nn
+import _iou_ext
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, bboxes, gtboxes, mode=0):
+        return _iou_ext.iou(bboxes, gtboxes, mode)

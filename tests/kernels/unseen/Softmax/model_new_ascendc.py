@@ -1,0 +1,11 @@
+import torch
+import torch.nn as nn
+import _softmax_ext
+
+
+class ModelNew(nn.Module):
+    def __init__(self):
+        super().__init__()
+
+    def forward(self, x):
+        return _softmax_ext.softmax_custom(x)
