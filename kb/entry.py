@@ -79,7 +79,9 @@ def read_entry(path: Path) -> Entry:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
-        raise EntryError(f"no JSON: {error.msg}", where=f"{path}:{error.lineno}", mend="mend the JSON") from error
+        raise EntryError(
+            f"no JSON: {error.msg}", where=f"{path}:{error.lineno}", mend="mend the JSON"
+        ) from error
     except OSError as error:
         raise EntryError("the entry can't be read", where=str(path), mend=str(error.strerror)) from error
     if isinstance(data, dict) and isinstance(data.get("example"), dict):
@@ -93,7 +95,9 @@ def read_entry(path: Path) -> Entry:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "entry"
-        raise EntryError(f"{field}: {first['msg']}", where=str(path), mend="see kb/entry.py for the form") from error
+        raise EntryError(
+            f"{field}: {first['msg']}", where=str(path), mend="see kb/entry.py for the form"
+        ) from error
 
 
 def load_entries(directory: Path | None = None) -> tuple[Entry, ...]:

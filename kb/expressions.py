@@ -56,8 +56,10 @@ class Expression:
         """Every name in it."""
         if self.op == "name":
             return frozenset({self.value})
-        return frozenset().union(*(argument.names for argument in self.arguments)) if self.arguments else (
-            frozenset(re.findall(r"[A-Za-z_]\w*", self.text)) if self.op == "other" else frozenset()
+        return (
+            frozenset().union(*(argument.names for argument in self.arguments))
+            if self.arguments
+            else (frozenset(re.findall(r"[A-Za-z_]\w*", self.text)) if self.op == "other" else frozenset())
         )
 
     @property

@@ -87,7 +87,8 @@ def names_of(values: dict[str, tuple[Expression, ...]], wanted: Expression) -> f
     given = {
         name
         for name, all_values in values.items()
-        if all_values and all(value.key == wanted.key and value.function is wanted.function for value in all_values)
+        if all_values
+        and all(value.key == wanted.key and value.function is wanted.function for value in all_values)
     }
     return frozenset(given | ({own} if own else set()))
 

@@ -127,7 +127,9 @@ def constant(found: Expression) -> bool:
     return found.op == "number" or (found.op == "unary-" and constant(found.arguments[0]))
 
 
-def vector_accumulations(program: Program, tensors: Tensors, names: tuple[str, ...] = ("Add",)) -> Iterator[Call]:
+def vector_accumulations(
+    program: Program, tensors: Tensors, names: tuple[str, ...] = ("Add",)
+) -> Iterator[Call]:
     """Yield calls such as Add(acc, acc, x, n): the first argument is one of the operands."""
     for call in program.calls():
         if call.name not in names or call.receiver or len(call.arguments) != 4:
@@ -177,7 +179,9 @@ def fresh(function: Function, wanted: str, program: Program | None = None) -> st
     return name
 
 
-def float_twin(program: Program, tensors: Tensors, holder: str, function: Function, name: str) -> list[Edit] | None:
+def float_twin(
+    program: Program, tensors: Tensors, holder: str, function: Function, name: str
+) -> list[Edit] | None:
     """Edits that add a buffer `name` of floats with as many elements as `holder` has; None where that fails."""
     declared = program.declaration(holder, function.body.children[-1], function.source)
     made = tensors.buffer_calls(holder, function)
@@ -193,5 +197,7 @@ def float_twin(program: Program, tensors: Tensors, holder: str, function: Functi
         elements = strip_sizeof(size)
         # Without a visible element size the bytes of a two-byte type are doubled.
         wide = f"{elements} * sizeof(float)" if elements is not None else f"({size}) * 2"
-        edits.append(after(call.source, statement_of(call.node), f"{call.receiver}.InitBuffer({name}, {wide});"))
+        edits.append(
+            after(call.source, statement_of(call.node), f"{call.receiver}.InitBuffer({name}, {wide});")
+        )
     return edits

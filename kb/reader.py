@@ -33,7 +33,9 @@ class Reader:
             return ()
         source = found.function.source if found.function else None
         if source is None:
-            source = next((s for s in self.program.sources.values() if s.tree.root_node == _root(found.node)), None)
+            source = next(
+                (s for s in self.program.sources.values() if s.tree.root_node == _root(found.node)), None
+            )
         if source is None:
             return ()
         declared = self.program.declaration(found.value, found.node, source)
@@ -42,7 +44,9 @@ class Reader:
         values: list[Expression] = []
         if declared.initial is not None:
             if declared.initial.type == "initializer_list" and declared.initial.named_child_count == 1:
-                values.append(expression(declared.source, declared.initial.named_children[0], declared.function))
+                values.append(
+                    expression(declared.source, declared.initial.named_children[0], declared.function)
+                )
             else:
                 values.append(expression(declared.source, declared.initial, declared.function))
         if declared.kind == "parameter" and declared.function is not None:
@@ -103,8 +107,10 @@ class Reader:
             divisor = Expression("number", str(1 << bits), (), str(1 << bits))
             base = leftover(found.arguments[0], divisor)
             return (base, divisor) if base is not None else None
-        if found.op == "call" and len(found.arguments) == 2 and re.search(
-            r"(?i)ceil.?div|div.?ceil|div.?up|round.?up.?div|cdiv", found.value
+        if (
+            found.op == "call"
+            and len(found.arguments) == 2
+            and re.search(r"(?i)ceil.?div|div.?ceil|div.?up|round.?up.?div|cdiv", found.value)
         ):
             return found.arguments[0], found.arguments[1]
         inlined = self.inline(found)
@@ -132,8 +138,11 @@ class Reader:
             mask = found.arguments[1].arguments[0]
             for sign, term in terms(found.arguments[0]):
                 rest = [t for s, t in terms(found.arguments[0]) if t is not term]
-                if sign == 1 and term.integer is None and rest and (
-                    (len(rest) == 1 and rest[0].key == mask.key) or "-" in mask.key
+                if (
+                    sign == 1
+                    and term.integer is None
+                    and rest
+                    and ((len(rest) == 1 and rest[0].key == mask.key) or "-" in mask.key)
                 ):
                     return term
         if found.op == "/" and found.arguments[1].op == "sizeof":  # bytes rounded up, back to elements
@@ -142,8 +151,10 @@ class Reader:
                 rest = [factor for factor in factors(inner) if factor.op != "sizeof"]
                 if len(rest) == 1 and len(rest) < len(factors(inner)):
                     return rest[0]
-        if found.op == "call" and len(found.arguments) == 2 and re.search(
-            r"(?i)align|round.?up|pad.?up|ceil.?to|up.?to", found.value
+        if (
+            found.op == "call"
+            and len(found.arguments) == 2
+            and re.search(r"(?i)align|round.?up|pad.?up|ceil.?to|up.?to", found.value)
         ):
             return found.arguments[0]
         return None

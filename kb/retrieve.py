@@ -8,7 +8,15 @@ from kb.entry import Entry, load_entries
 from kb.rewrite import cautious_trials, rewrite_named
 from schema.results import Record
 
-FINDING, MAIN_HINT, FURTHER_HINT, CATEGORY, ANY_CATEGORY, SOURCE_FACT, REWRITE = 9.0, 4.0, 2.0, 3.0, 1.0, 1.0, 0.5
+FINDING, MAIN_HINT, FURTHER_HINT, CATEGORY, ANY_CATEGORY, SOURCE_FACT, REWRITE = (
+    9.0,
+    4.0,
+    2.0,
+    3.0,
+    1.0,
+    1.0,
+    0.5,
+)
 NARROW_TYPES = 3.0
 PLACES = 5.0  # the form the entry describes stands in the source: as good as a hint
 CONFIDENCE = {"certified": 0.5, "reported": 0.25, "inferred": 0.0}

@@ -121,7 +121,9 @@ def rewrites() -> Mapping[str, Rewrite]:
         loaded = importlib.import_module(f"kb.rewrites.{module}")
         for rewrite in getattr(loaded, "REWRITES", ()):
             if rewrite.name in found:
-                raise EntryError(f"two rewrites are named {rewrite.name!r}", where=loaded.__name__, mend="rename one")
+                raise EntryError(
+                    f"two rewrites are named {rewrite.name!r}", where=loaded.__name__, mend="rename one"
+                )
             found[rewrite.name] = rewrite
     return found
 
@@ -163,7 +165,9 @@ def into(source: Source, body: Node, line: str) -> Edit:
     first = next((n for n in body.named_children), None)
     indent = source.indent(first) if first is not None else source.indent(body) + "    "
     start = body.start_byte + 1
-    return Edit(path=source.path, start=start, end=start, text="".join(f"\n{indent}{p}" for p in line.split("\n")))
+    return Edit(
+        path=source.path, start=start, end=start, text="".join(f"\n{indent}{p}" for p in line.split("\n"))
+    )
 
 
 def remove(source: Source, node: Node) -> Edit:
@@ -209,12 +213,16 @@ def _types_tested(text: str) -> set[str]:
     """The types a condition such as `std::is_same<T, half>::value` or `sizeof(T) == 2` holds for."""
     if "!" in text or "&&" in text:
         return set()
-    names = {name for name in re.findall(r"is_same(?:_v)?\s*<[^,<>]*,\s*([\w:]+)\s*>", text) if name in DTYPES}
+    names = {
+        name for name in re.findall(r"is_same(?:_v)?\s*<[^,<>]*,\s*([\w:]+)\s*>", text) if name in DTYPES
+    }
     match = re.search(r"sizeof\s*\(\s*\w+\s*\)\s*==\s*(?:sizeof\s*\(\s*(\w+)\s*\)|(\d))", text)
     if match:
-        names |= {"half", "bfloat16_t"} if match.group(2) == "2" or match.group(1) in ("half", "bfloat16_t") else {
-            "float", "int32_t"
-        }
+        names |= (
+            {"half", "bfloat16_t"}
+            if match.group(2) == "2" or match.group(1) in ("half", "bfloat16_t")
+            else {"float", "int32_t"}
+        )
     return names
 
 
@@ -244,7 +252,9 @@ def trials(
     files: Mapping[str, str], rewrite: Rewrite, context: RewriteContext
 ) -> list[tuple[tuple[Site, ...], dict[str, str]]]:
     """All groups of sites worth a trial with the files they change, the most plausible first."""
-    program = _program(tuple(sorted((path, text) for path, text in files.items() if path.startswith("kernel/"))))
+    program = _program(
+        tuple(sorted((path, text) for path, text in files.items() if path.startswith("kernel/")))
+    )
     noticed = {(finding.file, finding.line) for finding in context.findings}
     sites = sorted(rewrite.find(program), key=lambda found: (found.path, found.line) not in noticed)
     failing = {TORCH_DTYPES.get(name, name) for name in context.failing_dtypes}
@@ -304,9 +314,7 @@ def _sound(program: Program, path: str, text: str) -> bool:
     return old is not None and Source(path, text).errors <= old.errors
 
 
-def propose(
-    files: Mapping[str, str], entry: CarriesRewrite, context: RewriteContext
-) -> tuple[Proposal, ...]:
+def propose(files: Mapping[str, str], entry: CarriesRewrite, context: RewriteContext) -> tuple[Proposal, ...]:
     """Trials of an entry's rewrite on a workspace, the most plausible first; () where it does not apply.
 
     Args:

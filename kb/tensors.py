@@ -68,7 +68,9 @@ class Tensors:
         match = re.fullmatch(r"(Local|Global)Tensor\s*<(.*)>", declared.type, re.DOTALL)
         if match:
             space, element = match.group(1).lower(), match.group(2).strip()
-        values = [(declared.source, declared.initial, declared.function)] if declared.initial is not None else []
+        values = (
+            [(declared.source, declared.initial, declared.function)] if declared.initial is not None else []
+        )
         if not values and (match or declared.type == "auto"):
             values = [
                 (written.function.source, written.value, written.function)

@@ -37,7 +37,9 @@ def find_reset_in_loop(program: Program) -> Sequence[Site]:
                 name = _reset(program, tensors, function, statement)
                 if not name or not _accumulated_in(program, tensors, function, name, body, statement):
                     continue
-                if _read_in(function, name, body, statement, program, tensors) or not _read_after(function, name, loop):
+                if _read_in(function, name, body, statement, program, tensors) or not _read_after(
+                    function, name, loop
+                ):
                     continue
                 if _written_before(function, name, loop):
                     edits = [remove(source, statement)]
@@ -74,11 +76,7 @@ def _reset(program: Program, tensors: Tensors, function: Function, statement: No
 
 def _updates(program: Program, tensors: Tensors, function: Function, name: str, depth: int = 2) -> list[Node]:
     """The places of a function that accumulate into a name, calls of functions that do so with it included."""
-    found = [
-        one.node
-        for one in accumulations(program)
-        if one.name == name and one.function is function
-    ]
+    found = [one.node for one in accumulations(program) if one.name == name and one.function is function]
     for call in program.calls(function):
         if call.receiver or not call.arguments:
             continue
@@ -93,7 +91,9 @@ def _updates(program: Program, tensors: Tensors, function: Function, name: str, 
                 continue
             for index, argument in enumerate(call.arguments):
                 inner = callee.parameters[index][0]
-                if bare_name(call.source, argument) == name and _updates(program, tensors, callee, inner, depth - 1):
+                if bare_name(call.source, argument) == name and _updates(
+                    program, tensors, callee, inner, depth - 1
+                ):
                     found.append(call.node)
     return found
 
@@ -147,7 +147,9 @@ def _written_before(function: Function, name: str, loop: Node) -> bool:
             return True
         if node.type == "assignment_expression" and source.text(node).split("=")[0].strip() == name:
             return True
-        if node.type == "call_expression" and source.text(node).replace(" ", "").startswith(f"Duplicate({name},"):
+        if node.type == "call_expression" and source.text(node).replace(" ", "").startswith(
+            f"Duplicate({name},"
+        ):
             return True
     return False
 
@@ -168,19 +170,31 @@ def find_uninitialised(program: Program) -> Sequence[Site]:
         declarators = declared.statement.children_by_field_name("declarator")
         place = next((d for d in declarators if declared.source.text(d) == declared.name), None)
         if place is not None and not declared.type.endswith("*"):
-            zero = f"{declared.name} = {literal(declared.type, '0.0f') if declared.type != 'float' else '0.0f'}"
+            zero = (
+                f"{declared.name} = {literal(declared.type, '0.0f') if declared.type != 'float' else '0.0f'}"
+            )
             if re.fullmatch(r"u?int\d*(?:_t)?|size_t", declared.type):
                 zero = f"{declared.name} = 0"
             note = f"{declared.name} is added to, but never set."
-            sites.append(site(declared.source, declared.statement, [replace(declared.source, place, zero)], note))
-    identities = {"Add": "0.0f", "Axpy": "0.0f", "Max": "-__builtin_inff()", "Min": "__builtin_inff()", "Mul": "1.0f"}
+            sites.append(
+                site(declared.source, declared.statement, [replace(declared.source, place, zero)], note)
+            )
+    identities = {
+        "Add": "0.0f",
+        "Axpy": "0.0f",
+        "Max": "-__builtin_inff()",
+        "Min": "__builtin_inff()",
+        "Mul": "1.0f",
+    }
     for call in vector_accumulations(program, tensors, tuple(identities)):
         function = call.function
         tensor = tensors.tensor(function, call.arguments[0])
         loops = loops_around(call.node, function)
         if tensor is None or not loops or tensor.declaration.kind != "local" or not tensor.element:
             continue
-        if inside(tensor.declaration.statement, loops[0]) or "Buf" not in tensors.holder_type(tensor.holder, function):
+        if inside(tensor.declaration.statement, loops[0]) or "Buf" not in tensors.holder_type(
+            tensor.holder, function
+        ):
             continue
         if any(
             write.node.start_byte < call.node.start_byte and write.node != call.node
@@ -212,7 +226,11 @@ def _unset_scalars(program: Program, tensors: Tensors) -> list[Site]:
             continue
         if "Buf" not in tensors.holder_type(tensor.holder, function):
             continue
-        loops = [loop for loop in loops_around(call.node, function) if not inside(tensor.declaration.statement, loop)]
+        loops = [
+            loop
+            for loop in loops_around(call.node, function)
+            if not inside(tensor.declaration.statement, loop)
+        ]
         held = tensors.elements_in_buffer(tensor.holder, function)
         writes = writes_to(program, tensors, name, function)
         written = any(write.node.start_byte < call.node.start_byte for write in writes)
@@ -342,15 +360,27 @@ def _sums(program: Program, text: str) -> bool:
 def _known_before(program: Program, function: Function, found: Expression, place: Node) -> bool:
     for name in found.names:
         declared = program.declaration(name, found.node or function.body, function.source)
-        if declared is not None and declared.kind == "local" and declared.statement.start_byte > place.start_byte:
+        if (
+            declared is not None
+            and declared.kind == "local"
+            and declared.statement.start_byte > place.start_byte
+        ):
             return False
     return not any(above == place for above in ancestors(place))
 
 
 REWRITES = (
-    Rewrite(name="hoist-initialisation", summary="accumulators are set once, before the loop", find=find_reset_in_loop),
-    Rewrite(name="accumulate-over-tiles", summary="tiles add to the sum, not replace it", find=find_overwritten),
     Rewrite(
-        name="initialise-accumulator", summary="accumulators are set before their first update", find=find_uninitialised
+        name="hoist-initialisation",
+        summary="accumulators are set once, before the loop",
+        find=find_reset_in_loop,
+    ),
+    Rewrite(
+        name="accumulate-over-tiles", summary="tiles add to the sum, not replace it", find=find_overwritten
+    ),
+    Rewrite(
+        name="initialise-accumulator",
+        summary="accumulators are set before their first update",
+        find=find_uninitialised,
     ),
 )

@@ -140,7 +140,15 @@ def find_uncleared(program: Program) -> Sequence[Site]:
 
 
 REWRITES = (
-    Rewrite(name="wait-for-all-cores", summary="a barrier before what others wrote", find=find_missing_barrier),
-    Rewrite(name="reach-the-barrier", summary="cores without work go to the barrier, too", find=find_missed_barrier),
-    Rewrite(name="clear-before-adding", summary="memory for atomic additions starts at 0", find=find_uncleared),
+    Rewrite(
+        name="wait-for-all-cores", summary="a barrier before what others wrote", find=find_missing_barrier
+    ),
+    Rewrite(
+        name="reach-the-barrier",
+        summary="cores without work go to the barrier, too",
+        find=find_missed_barrier,
+    ),
+    Rewrite(
+        name="clear-before-adding", summary="memory for atomic additions starts at 0", find=find_uncleared
+    ),
 )

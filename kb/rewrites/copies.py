@@ -10,7 +10,16 @@ from kb.source import Call, Program
 from kb.tensors import Tensor, Tensors
 
 BLOCK = 32  # bytes of a DataCopy block (research/ascendc.md)
-SIZES = {"half": 2, "bfloat16_t": 2, "float": 4, "int32_t": 4, "uint32_t": 4, "int64_t": 8, "int8_t": 1, "uint8_t": 1}
+SIZES = {
+    "half": 2,
+    "bfloat16_t": 2,
+    "float": 4,
+    "int32_t": 4,
+    "uint32_t": 4,
+    "int64_t": 8,
+    "int8_t": 1,
+    "uint8_t": 1,
+}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,7 +56,9 @@ def counted_copies(program: Program, tensors: Tensors) -> Iterator[Copy]:
             declared = program.declaration(count.value, call.node, call.source)
             if declared is not None and declared.type.endswith("Params"):
                 continue
-        if call.arguments[2].type == "initializer_list" or (count.op == "call" and count.value.endswith("Params")):
+        if call.arguments[2].type == "initializer_list" or (
+            count.op == "call" and count.value.endswith("Params")
+        ):
             continue
         yield Copy(call=call, target=target, origin=origin, count=count)
 
@@ -97,7 +108,9 @@ def find_unaligned(program: Program) -> Sequence[Site]:
             note = f"DataCopy of the rounded-up length {' '.join(text.split())} reaches beyond {spelled} elements."
             text, count = spelled, true
         new = padded(copy, parenthesised(count, text))
-        sites.append(site(copy.call.source, copy.call.node, [replace(copy.call.source, copy.call.node, new)], note))
+        sites.append(
+            site(copy.call.source, copy.call.node, [replace(copy.call.source, copy.call.node, new)], note)
+        )
     return sites
 
 

@@ -63,8 +63,10 @@ def shares(program: Program) -> list[Share]:
                     continue
                 parts = factors(product)
                 others = [part for part in parts if _is_call(reader, part, "GetBlockIdx")]
-                if len(parts) == 2 and others and any(
-                    part.op == "name" and part.value == declared.name for part in parts
+                if (
+                    len(parts) == 2
+                    and others
+                    and any(part.op == "name" and part.value == declared.name for part in parts)
                 ):
                     offsets.append(node)
                     index = others[0].text
@@ -83,7 +85,9 @@ def _definitions(program: Program, function: Function) -> list[tuple[Source, Dec
     for declared in source.declarations:
         if declared.function is function and declared.kind == "local" and declared.initial is not None:
             found.append((source, declared, declared.initial, declared.statement))
-    names = {d.name: d for s in program.sources.values() for d in s.declarations if d.kind in ("member", "local")}
+    names = {
+        d.name: d for s in program.sources.values() for d in s.declarations if d.kind in ("member", "local")
+    }
     for name in names:
         target = program.declaration(name, function.body.children[-1], source)
         if target is None:
@@ -147,7 +151,8 @@ def _corrected(reader: Reader, share: Share) -> bool:
                 if _mentions(side, share.total.key) and not _is_start(reader, share, other):
                     return True
         if read.op in ("==", "!=", "<") and any(
-            argument.op == "-" and reader.same(argument.arguments[0], share.cores) for argument in read.arguments
+            argument.op == "-" and reader.same(argument.arguments[0], share.cores)
+            for argument in read.arguments
         ):
             return True
         if read.op in ("==", "<", ">") and any(

@@ -28,7 +28,12 @@ def find_wrong_divisor(program: Program) -> Sequence[Site]:
             if node.type != "binary_expression":
                 continue
             sign, right = node.child_by_field_name("operator"), node.child_by_field_name("right")
-            if sign is None or right is None or source.text(sign) != "/" or not _floating(program, function, node):
+            if (
+                sign is None
+                or right is None
+                or source.text(sign) != "/"
+                or not _floating(program, function, node)
+            ):
                 continue
             divisor = expression(source, right, function)
             base, note, variant = tensors.reader.unaligned(divisor), "the padded length", "padded"
@@ -165,7 +170,9 @@ def _weigh_division(program: Program, total: Accumulation) -> list[Site]:
 
 
 REWRITES = (
-    Rewrite(name="mean-true-divisor", summary="means divide by the number of elements", find=find_wrong_divisor),
+    Rewrite(
+        name="mean-true-divisor", summary="means divide by the number of elements", find=find_wrong_divisor
+    ),
     Rewrite(
         name="weighted-mean-divisor",
         summary="weighted means divide by the sum of weights",

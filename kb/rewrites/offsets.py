@@ -68,7 +68,10 @@ def find_byte_index(program: Program) -> Sequence[Site]:
                 tensor = tensors.tensor(function, node)
                 if tensor is None or tensor.offset is None:
                     continue
-                edits = [replace(source, whole, source.text(kept)) for whole, kept in _scaled(source, tensor.offset)]
+                edits = [
+                    replace(source, whole, source.text(kept))
+                    for whole, kept in _scaled(source, tensor.offset)
+                ]
                 edits.extend(_through_names(program, function, tensor.offset))
                 if edits:
                     note = f"{source.text(node)} is indexed in bytes; a tensor's index counts elements."
@@ -203,7 +206,11 @@ def _parameters(
         return source, function, list(node.named_children)
     if node.type == "call_expression":
         target, arguments = node.child_by_field_name("function"), node.child_by_field_name("arguments")
-        if target is not None and arguments is not None and source.text(target).rsplit("::", 1)[-1] in LENGTHS:
+        if (
+            target is not None
+            and arguments is not None
+            and source.text(target).rsplit("::", 1)[-1] in LENGTHS
+        ):
             return source, function, list(arguments.named_children)
         return None
     name = bare_name(source, node)
@@ -272,7 +279,12 @@ def find_narrow_offset(program: Program) -> Sequence[Site]:
                 continue
             read = expression(declared.source, declared.initial, declared.function)
             kind = declared.statement.child_by_field_name("type")
-            if read.op == "*" and declared.function is not None and kind is not None and declared.kind == "local":
+            if (
+                read.op == "*"
+                and declared.function is not None
+                and kind is not None
+                and declared.kind == "local"
+            ):
                 left = declared.initial.child_by_field_name("left")
                 if left is None or not _narrow(program, declared.function, read):
                     continue
@@ -298,5 +310,7 @@ REWRITES = (
     Rewrite(name="index-in-elements", summary="tensor offsets count elements", find=find_byte_index),
     Rewrite(name="length-in-bytes", summary="DataCopyPad lengths count bytes", find=find_element_length),
     Rewrite(name="buffer-in-bytes", summary="InitBuffer sizes count bytes", find=find_element_buffer),
-    Rewrite(name="offset-in-64-bits", summary="offset products are computed in 64 bits", find=find_narrow_offset),
+    Rewrite(
+        name="offset-in-64-bits", summary="offset products are computed in 64 bits", find=find_narrow_offset
+    ),
 )

@@ -40,7 +40,9 @@ def find_narrow_scalar_sum(program: Program) -> Sequence[Site]:
         source = declared.source
         edits = [replace(source, kind, "float")]
         if declared.initial is not None:
-            start = re.sub(rf"^static_cast<\s*{declared.type}\s*>", "static_cast<float>", source.text(declared.initial))
+            start = re.sub(
+                rf"^static_cast<\s*{declared.type}\s*>", "static_cast<float>", source.text(declared.initial)
+            )
             start = re.sub(rf"^\(\s*{declared.type}\s*\)", "(float)", start)
             if start != source.text(declared.initial):
                 edits.append(replace(source, declared.initial, start))
@@ -67,7 +69,11 @@ def _widened(tensors: Tensors, found: Accumulation) -> list[Edit]:
         narrow = False
         if node.type == "call_expression":
             call = Call.of(function, node)
-            if call is not None and call.name in ("static_cast", "ToFloat") and call.template != found.declaration.type:
+            if (
+                call is not None
+                and call.name in ("static_cast", "ToFloat")
+                and call.template != found.declaration.type
+            ):
                 taken.append(node)
                 continue
             if call is not None and call.name == "GetValue":
@@ -134,7 +140,12 @@ def _narrow_reductions(program: Program, tensors: Tensors) -> list[Site]:
             continue
         function, source = call.function, call.source
         target, origin = (tensors.tensor(function, call.arguments[index]) for index in (0, 1))
-        if target is None or origin is None or not origin.holder or not may_be_narrow(origin.element, function):
+        if (
+            target is None
+            or origin is None
+            or not origin.holder
+            or not may_be_narrow(origin.element, function)
+        ):
             continue
         names = [fresh(function, name, program) for name in ("wideBuf", "wideWorkBuf")]
         twins = [float_twin(program, tensors, origin.holder, function, name) for name in names]
@@ -176,8 +187,16 @@ def find_cast_mode(program: Program) -> Sequence[Site]:
         if one is None or two is None or not mode.startswith("CAST_"):
             continue
         wanted = _mode(one.element, two.element, call.function)
-        if wanted is None or wanted == mode or (wanted == "CAST_RINT" and mode == "CAST_NONE" and one.element != "half"
-                                               and one.element != "bfloat16_t"):
+        if (
+            wanted is None
+            or wanted == mode
+            or (
+                wanted == "CAST_RINT"
+                and mode == "CAST_NONE"
+                and one.element != "half"
+                and one.element != "bfloat16_t"
+            )
+        ):
             continue
         text = call.text(2)[: -len(mode)] + wanted
         note = f"A cast from {two.element} to {one.element} wants {wanted}, not {mode}."
@@ -247,7 +266,9 @@ def find_cancelling_variance(program: Program) -> Sequence[Site]:
             edits = [before(source, statement, lines), replace(source, node, new)]
             edits.extend(_without(function, square, squares_node))
             note = f"{source.text(node)} subtracts nearly equal numbers; squares of {value} - {mean.value} do not."
-            if not any(above.type == "if_statement" for above in ancestors(loop) if inside(above, function.body)):
+            if not any(
+                above.type == "if_statement" for above in ancestors(loop) if inside(above, function.body)
+            ):
                 sites.append(site(source, node, edits, note))
     return sites
 
@@ -272,5 +293,9 @@ REWRITES = (
     Rewrite(name="sum-in-float", summary="scalar sums are kept in float", find=find_narrow_scalar_sum),
     Rewrite(name="vector-sum-in-float", summary="vector sums are kept in float", find=find_narrow_vector_sum),
     Rewrite(name="cast-mode", summary="casts round as the reference does", find=find_cast_mode),
-    Rewrite(name="centred-variance", summary="the variance comes from centred values", find=find_cancelling_variance),
+    Rewrite(
+        name="centred-variance",
+        summary="the variance comes from centred values",
+        find=find_cancelling_variance,
+    ),
 )

@@ -43,7 +43,11 @@ def held_tensors(program: Program, tensors: Tensors) -> Iterator[Held]:
             if handed is not None:
                 element = tensors.kind(declared)[1]
                 yield Held(
-                    function=declared.function, declaration=declared, queue=handed, element=element, taken="DeQue"
+                    function=declared.function,
+                    declaration=declared,
+                    queue=handed,
+                    element=element,
+                    taken="DeQue",
                 )
             if call is None or call.name not in ("AllocTensor", "DeQue") or not call.template:
                 continue
@@ -63,7 +67,9 @@ def _handed_out(program: Program, tensors: Tensors, call: Call) -> str | None:
         for index, (parameter, kind) in enumerate(callee.parameters):
             if "TQue" not in kind:
                 continue
-            taken = any(inner.receiver == parameter and inner.name == "DeQue" for inner in program.calls(callee))
+            taken = any(
+                inner.receiver == parameter and inner.name == "DeQue" for inner in program.calls(callee)
+            )
             queue = call.text(index)
             if taken and returned and "TQue" in tensors.holder_type(queue, call.function):
                 return queue
@@ -111,7 +117,9 @@ def find_missing_exchange(program: Program) -> Sequence[Site]:
         enqueued, dequeued = (_used(program, owner, held.queue, call) for call in ("EnQue", "DeQue"))
         if enqueued:
             continue
-        template = "template " if source.text(held.declaration.initial or held.block).find(".template") >= 0 else ""
+        template = (
+            "template " if source.text(held.declaration.initial or held.block).find(".template") >= 0 else ""
+        )
         exchange = f"{held.queue}.EnQue({name});\n{name} = {held.queue}.{template}DeQue<{held.element}>();"
         inbound, outbound = _copies(program, held, 0), _copies(program, held, 1)
         if dequeued:
@@ -178,7 +186,10 @@ def find_unordered_buffer(program: Program) -> Sequence[Site]:
                 sites.append(site(source, call.node, [after(source, statement_of(call.node), line)], note))
             elif _buffered(tensors, function, two) and one.space == "global":
                 note = f"{two.name} lies in a TBuf; the copy out does not wait for its computation."
-                edits = [before(source, statement_of(call.node), line), after(source, statement_of(call.node), line)]
+                edits = [
+                    before(source, statement_of(call.node), line),
+                    after(source, statement_of(call.node), line),
+                ]
                 sites.append(site(source, call.node, edits, note))
     return sites
 
@@ -221,9 +232,7 @@ def find_scalar_store(program: Program) -> Sequence[Site]:
             )
         ).replace("\n", "\n" + source.indent(statement_of(call.node)))
         edits: list[Edit] = [
-            after(
-                buffer.source, buffer.statement, f"{qualified}TBuf<{qualified}TPosition::VECCALC> {name};"
-            ),
+            after(buffer.source, buffer.statement, f"{qualified}TBuf<{qualified}TPosition::VECCALC> {name};"),
             after(first.source, statement_of(first.node), f"{first.receiver}.InitBuffer({name}, 32);"),
             replace(source, statement_of(call.node), block),
         ]
@@ -259,6 +268,10 @@ REWRITES = (
     Rewrite(name="queue-exchange", summary="EnQue and DeQue order copy and use", find=find_missing_exchange),
     Rewrite(name="queue-position", summary="output queues stand at VECOUT", find=find_queue_position),
     Rewrite(name="free-tensor", summary="tensors go back to their queue", find=find_missing_free),
-    Rewrite(name="barrier-around-buffer", summary="barriers order copies of a TBuf", find=find_unordered_buffer),
-    Rewrite(name="scalar-store-by-copy", summary="scalars reach memory by DataCopyPad", find=find_scalar_store),
+    Rewrite(
+        name="barrier-around-buffer", summary="barriers order copies of a TBuf", find=find_unordered_buffer
+    ),
+    Rewrite(
+        name="scalar-store-by-copy", summary="scalars reach memory by DataCopyPad", find=find_scalar_store
+    ),
 )

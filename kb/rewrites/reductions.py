@@ -87,7 +87,9 @@ def find_identity(program: Program) -> Sequence[Site]:
 
 def _zero_starts(program: Program, declared: Declaration) -> list[tuple[Source, Node, Node]]:
     found = []
-    if declared.initial is not None and is_zero(expression(declared.source, declared.initial, declared.function)):
+    if declared.initial is not None and is_zero(
+        expression(declared.source, declared.initial, declared.function)
+    ):
         found.append((declared.source, declared.initial, declared.statement))
     for written in program.assignments(declared):
         value = written.value if written.operator == "=" else None

@@ -68,7 +68,9 @@ def _scalar_sites(program: Program) -> list[Site]:
         for call in program.calls(function):
             if call.name != "SetValue" or len(call.arguments) != 2 or not inside(call.node, loop):
                 continue
-            if call.node.start_byte < found.node.start_byte or loops_around(call.node, function)[:1] != [loop]:
+            if call.node.start_byte < found.node.start_byte or loops_around(call.node, function)[:1] != [
+                loop
+            ]:
                 continue
             receiver = call.node.child_by_field_name("function")
             holder = receiver.child_by_field_name("argument") if receiver is not None else None

@@ -28,7 +28,9 @@ def _padded_names(program: Program, reader: Reader) -> list[tuple[Declaration, E
                 if written.value is not None and written.operator == "="
             ]
             if declared.kind == "parameter" and at is not None:
-                reads += list(reader.definitions(Expression("name", declared.name, (), declared.name, function, at)))
+                reads += list(
+                    reader.definitions(Expression("name", declared.name, (), declared.name, function, at))
+                )
             bases = [reader.unaligned(read) for read in reads]
             if bases and all(base is not None for base in bases) and bases[0] is not None:
                 found.append((declared, bases[0]))
@@ -60,7 +62,11 @@ def find_row_distance(program: Program) -> Sequence[Site]:
                     program, tensors.reader, function, node, read, tensor.space, padded
                 )
                 if wanted is not None and wanted != source.text(part):
-                    where = "packed in global memory" if tensor.space == "global" else "padded in the unified buffer"
+                    where = (
+                        "packed in global memory"
+                        if tensor.space == "global"
+                        else "padded in the unified buffer"
+                    )
                     note = f"Rows of {tensor.name} are {where}: {wanted} apart, not {source.text(part)}."
                     sites.append(
                         site(source, node, [replace(source, part, wanted)], note, variant=tensor.space,
@@ -76,7 +82,9 @@ def _padded_fields(reader: Reader) -> list[tuple[str, str]]:
         bases = [reader.unaligned(value) for value in values]
         for base in bases[:1]:
             if base is not None and all(other is not None for other in bases):
-                found.extend((name, field) for field in sorted(names_of(reader.fields, base)) if field != name)
+                found.extend(
+                    (name, field) for field in sorted(names_of(reader.fields, base)) if field != name
+                )
     return found
 
 
@@ -99,8 +107,10 @@ def _counterpart(
         if space == "global":
             if visible and read.value == declared.name:
                 return reader.accessible(base, function)
-        elif visible and read.value != declared.name and (
-            reader.same(read, base) or reader.accessible(base, function) == read.text
+        elif (
+            visible
+            and read.value != declared.name
+            and (reader.same(read, base) or reader.accessible(base, function) == read.text)
         ):
             return declared.name
     return None
@@ -165,7 +175,9 @@ def find_overwriting_scatter(program: Program) -> Sequence[Site]:
         target = tensors.tensor(function, call.arguments[0])
         if target is None or target.space != "global" or target.offset is None or not target.element:
             continue
-        if not loops_around(call.node, function) or not _from_memory(program, tensors, function, target.offset):
+        if not loops_around(call.node, function) or not _from_memory(
+            program, tensors, function, target.offset
+        ):
             continue
         loaded = any(
             other.name in ("DataCopy", "DataCopyPad") and len(other.arguments) >= 3
@@ -199,6 +211,8 @@ def _from_memory(program: Program, tensors: Tensors, function: Function, offset:
 
 REWRITES = (
     Rewrite(name="row-distance", summary="packed rows outside, padded rows inside", find=find_row_distance),
-    Rewrite(name="row-extent", summary="row offsets multiply with the length of a row", find=find_swapped_extent),
+    Rewrite(
+        name="row-extent", summary="row offsets multiply with the length of a row", find=find_swapped_extent
+    ),
     Rewrite(name="scatter-adds", summary="scattered rows add up atomically", find=find_overwriting_scatter),
 )

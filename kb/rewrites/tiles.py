@@ -78,7 +78,12 @@ def _steps(function: Function, loop: Node, counter: str) -> list[Expression | No
         elif node.type == "assignment_expression":
             target, value = node.child_by_field_name("left"), node.child_by_field_name("right")
             sign = node.child_by_field_name("operator")
-            if target is None or value is None or sign is None or bare_name(function.source, target) != counter:
+            if (
+                target is None
+                or value is None
+                or sign is None
+                or bare_name(function.source, target) != counter
+            ):
                 continue
             read = expression(function.source, value, function)
             if function.source.text(sign) == "+=":
@@ -159,7 +164,11 @@ def counts_of(program: Program, tensors: Tensors, loop: TileLoop, reach: Reach) 
             for argument in call.arguments[first:]:
                 if is_tile(argument) and not _guarded(reach, argument):
                     yield argument
-        elif node.type == "return_statement" and node.named_child_count == 1 and reach.body == reach.function.body:
+        elif (
+            node.type == "return_statement"
+            and node.named_child_count == 1
+            and reach.body == reach.function.body
+        ):
             if reach.function is not loop.function and is_tile(node.named_children[0]):
                 yield node.named_children[0]  # a helper that says how many elements a tile has
         elif node.type == "binary_expression":
@@ -189,7 +198,8 @@ def _guarded(reach: Reach, node: Node) -> bool:
         if above.type in ("if_statement", "conditional_expression"):
             condition = above.child_by_field_name("condition")
             if condition is not None and any(
-                n.type == "identifier" and reach.function.source.text(n) == reach.counter for n in walk(condition)
+                n.type == "identifier" and reach.function.source.text(n) == reach.counter
+                for n in walk(condition)
             ):
                 return True
     return False
@@ -246,7 +256,9 @@ def find_full_start(program: Program) -> Sequence[Site]:
                     name = fresh(function, "currentCount")
                     edits = [after(source, declared.statement, f"const uint32_t {name} = {text};")]
                     edits += [replace(source, place, name) for place in places]
-                note = f"The tile at {declared.name} may hold fewer than {tile.text} of {length.text} elements."
+                note = (
+                    f"The tile at {declared.name} may hold fewer than {tile.text} of {length.text} elements."
+                )
                 sites.append(site(source, places[0], edits, note, variant="start", order=1))
                 break
     return sites
