@@ -75,9 +75,14 @@ def _print_check(out: "Console", answer: dict[str, Any]) -> None:
     if answer["forensics"]:
         out.print(f"[bold]forensics[/] {answer['forensics']['hint']}: ", end="")
         out.print(answer["forensics"]["summary"], markup=False)
+    alike: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     for finding in answer["findings"]:
         where = f"{finding['file']}:{finding['line']}: " if finding.get("file") else ""
-        out.print(f"{finding['severity']} {finding['rule']}: {where}{finding['message']}", markup=False)
+        alike.setdefault((finding["severity"], finding["rule"], where), []).append(finding)
+    for (severity, rule, where), group in alike.items():
+        count = sum(finding.get("count", 1) for finding in group)
+        times = f" (×{count})" if count > 1 else ""
+        out.print(f"{severity} {rule}: {where}{group[0]['message']}{times}", markup=False)
     _print_reasons(out, answer["reasons"])
 
 
@@ -106,7 +111,7 @@ def integrity(
         out.print(f"[bold]{found.verdict}[/]")
         _print_reasons(out, [reason.model_dump(mode="json") for reason in found.reasons])
         for step in found.path:
-            out.print(f"  path: {step.model_dump()}", markup=False)
+            out.print(f"  {step.kind:8} {step.name} {step.file}:{step.line}", markup=False)
     raise typer.Exit(0 if found.verdict == "CLEAN" else 1)
 
 
