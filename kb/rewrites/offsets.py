@@ -4,13 +4,16 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
-from kb.expressions import Expression, expression
+from kb.expressions import Expression, expression, factors
 from kb.rewrite import Edit, Rewrite, Site, replace, site
 from kb.source import Declaration, Function, Program, Source, ancestors, bare_name, walk
 from kb.tensors import Tensors
 
 LENGTHS = ("DataCopyExtParams", "DataCopyParams")
 NARROW_INTEGERS = ("int32_t", "uint32_t", "int", "unsigned", "unsigned int")
+
+SIZES_IN_BYTES = (4, 8, 32)  # 2 as well means "twice as many"
+ONE_BYTE = ("uint8_t", "int8_t", "bool")
 
 
 def _scaled(source: Source, node: Node) -> list[tuple[Node, Node]]:
@@ -139,13 +142,17 @@ def _bytes_known(tensors: Tensors, found: Expression, depth: int = 4) -> bool:
         return True
     if found.op == "number":
         return True
+    if found.op == "*" and any(factor.integer in SIZES_IN_BYTES for factor in factors(found)):
+        return True  # `n * 4`: an element size, or a block, written as a number
     if depth:
         for value in tensors.reader.definitions(found):
             if value.op != "number" and _bytes_known(tensors, value, depth - 1):
                 return True
-    return any(_bytes_known(tensors, argument, depth - 1) for argument in found.arguments if depth) and (
-        found.op not in ("*", "+", "-", "?:", "/")
-    )
+    return any(
+        _bytes_known(tensors, argument, depth - 1)
+        for argument in found.arguments
+        if depth and argument.op != "number"
+    ) and (found.op not in ("*", "+", "-", "?:", "/"))
 
 
 def find_element_length(program: Program) -> Sequence[Site]:
@@ -161,7 +168,7 @@ def find_element_length(program: Program) -> Sequence[Site]:
         lengths = _lengths_by_field(program, call.function, call.arguments[2])
         if listed is not None and len(listed[2]) > 1:
             lengths.append((listed[0], listed[1], listed[2][1]))
-        for source, function, length in lengths if element else ():
+        for source, function, length in lengths if element and element not in ONE_BYTE else ():
             read = expression(source, length, function)
             if _bytes_known(tensors, read):
                 continue
@@ -240,11 +247,28 @@ def find_element_buffer(program: Program) -> Sequence[Site]:
                 here = declared.owner == call.function.owner or declared.function is call.function
                 if where == holder and space == "local" and here:
                     element = kind
-        if element and element not in ("uint8_t", "int8_t"):
+        if element and element not in ONE_BYTE:
             factor = size.text if size.op in ("name", "call") else f"({size.text})"
             edit = replace(call.source, call.arguments[-1], f"{factor} * sizeof({element})")
             note = f"InitBuffer of {holder} asks for bytes; {size.text} counts elements."
             sites.append(site(call.source, call.node, [edit], note))
+    return sites
+
+
+def find_element_buffer_offset(program: Program) -> Sequence[Site]:
+    """A part of a buffer taken at an offset in elements where GetWithOffset asks for bytes."""
+    tensors = Tensors(program)
+    sites = []
+    for call in program.calls():
+        if call.name != "GetWithOffset" or len(call.arguments) != 2 or not call.receiver:
+            continue
+        element, offset = call.template, tensors.read(call.function, call.arguments[1])
+        if not element or element in ONE_BYTE or offset.op == "number" or _bytes_known(tensors, offset):
+            continue
+        factor = offset.text if offset.op in ("name", "call") else f"({offset.text})"
+        edit = replace(call.source, call.arguments[1], f"{factor} * sizeof({element})")
+        note = f"GetWithOffset takes its offset in bytes; {offset.text} counts elements."
+        sites.append(site(call.source, call.node, [edit], note))
     return sites
 
 
@@ -310,6 +334,7 @@ REWRITES = (
     Rewrite(name="index-in-elements", summary="tensor offsets count elements", find=find_byte_index),
     Rewrite(name="length-in-bytes", summary="DataCopyPad lengths count bytes", find=find_element_length),
     Rewrite(name="buffer-in-bytes", summary="InitBuffer sizes count bytes", find=find_element_buffer),
+    Rewrite(name="part-at-bytes", summary="GetWithOffset counts bytes", find=find_element_buffer_offset),
     Rewrite(
         name="offset-in-64-bits", summary="offset products are computed in 64 bits", find=find_narrow_offset
     ),
