@@ -12,7 +12,7 @@ from kb.tensors import Tensors
 LENGTHS = ("DataCopyExtParams", "DataCopyParams")
 NARROW_INTEGERS = ("int32_t", "uint32_t", "int", "unsigned", "unsigned int")
 
-SIZES_IN_BYTES = (4, 8, 32)  # 2 as well means "twice as many"
+SIZES_IN_BYTES = (4, 32)  # 2 as well means "twice as many"
 ONE_BYTE = ("uint8_t", "int8_t", "bool")
 
 
@@ -142,7 +142,8 @@ def _bytes_known(tensors: Tensors, found: Expression, depth: int = 4) -> bool:
         return True
     if found.op == "number":
         return True
-    if found.op == "*" and any(factor.integer in SIZES_IN_BYTES for factor in factors(found)):
+    literal = found.op == "*" and any(factor.integer in SIZES_IN_BYTES for factor in factors(found))
+    if literal and tensors.reader.unaligned(found) is None:
         return True  # `n * 4`: an element size, or a block, written as a number
     if depth:
         for value in tensors.reader.definitions(found):
