@@ -186,5 +186,7 @@ def test_a_rewrite_turns_a_wrong_output_into_a_right_one(
 def test_every_rewrite_that_can_be_seen_on_the_simulator_is_tried() -> None:
     # The simulator runs in program order, so a missing barrier changes nothing there; 2³¹ elements do not fit a test.
     unseen = {"barrier-around-buffer", "offset-in-64-bits", "scalar-store-by-copy", "queue-position"}
+    # These need the host's side, or several cores: test_unseen_kernels.py shows them on whole workspaces.
+    whole = {"wait-for-all-cores", "reach-the-barrier", "clear-before-adding", "part-at-bytes"}
     known = {entry.rewrite for entry in load_entries() if entry.rewrite}
-    assert known - {trial.rewrite for trial in TRIALS} == unseen
+    assert known - {trial.rewrite for trial in TRIALS} == unseen | whole
