@@ -103,7 +103,7 @@ class Reader:
         if found.op == "/":
             base = leftover(found.arguments[0], found.arguments[1])
             return (base, found.arguments[1]) if base is not None else None
-        if found.op == ">>" and (bits := found.arguments[1].integer) is not None:
+        if found.op == ">>" and (bits := found.arguments[1].integer) is not None and 0 <= bits < WORD_BITS:
             divisor = Expression("number", str(1 << bits), (), str(1 << bits))
             base = leftover(found.arguments[0], divisor)
             return (base, divisor) if base is not None else None
@@ -176,6 +176,9 @@ class Reader:
         if found.op in FOLD:
             left, right = (self.number(argument, depth) for argument in found.arguments)
             if left is None or right is None or (found.op in "/%" and right == 0):
+                return None
+            # Hostile source shifts by 10**12: Python would build that number, whatever memory it takes.
+            if found.op in {"<<", ">>"} and not 0 <= right < WORD_BITS:
                 return None
             return FOLD[found.op](left, right)
         if depth == 0:
@@ -254,6 +257,9 @@ def _root(node: Node) -> Node:
     while node.parent is not None:
         node = node.parent
     return node
+
+
+WORD_BITS = 64
 
 
 SIZES = {

@@ -1,5 +1,6 @@
 """Counts and offsets: spellings of the same thing read as the same thing."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -98,3 +99,11 @@ def test_rounding_up_is_seen_through_helpers_names_and_members() -> None:
     assert base.key == "length"
     # `length` is a parameter of another function; the member that keeps it serves in its place.
     assert reader.accessible(base, use) == "n"
+
+
+@pytest.mark.parametrize("shift", ["<< 99999999999999", ">> 99999999999999", "<< (1 << 62)", ">> (1 << 62)"])
+def test_a_shift_beyond_a_word_is_no_number(shift: str) -> None:
+    """Python would build the number, and the memory of the machine would go with it."""
+    reader, found = read(f"1 {shift}")
+    assert reader.number(found) is None
+    assert reader.unaligned(found) is None
