@@ -155,7 +155,7 @@ def keys_between(
     if count <= 0:
         return []
     if literal:
-        keys = _literal_run(lo, hi, count, alphabet)
+        keys = _literal_run(lo, hi, count, alphabet, limit)
     elif hi is None:
         if lo is None:
             # A fresh file grows both ways from the middle, so both ends stay near it.
@@ -485,11 +485,16 @@ def _inner_before(tail: str, rounds: int, alphabet: Alphabet) -> str:
 # --- The paper's algorithm, for comparison ----------------------------------------------------------------
 
 
-def _literal_run(lo: str | None, hi: str | None, count: int, alphabet: Alphabet) -> list[str]:
+def _literal_run(
+    lo: str | None, hi: str | None, count: int, alphabet: Alphabet, limit: int | None
+) -> list[str]:
     keys = []
     for _ in range(count):
         lo = _literal_after(lo or "", alphabet) if hi is None else _literal_between(lo or "", hi, alphabet)
         keys.append(lo)
+        # It can double a key with each insertion: what is too long already must not grow on.
+        if limit is not None and len(lo) > limit:
+            break
     return keys
 
 
