@@ -240,7 +240,9 @@ def _unlaid(name: str, wanted: "torch.Tensor", rule: Rule, notes: list[str]) -> 
         threshold=rule.threshold,
         note="; ".join(notes),
     )
-    return OutputComparison(name=name, expected=wanted, actual=None, rule=rule, passed=False, deviation=deviation)
+    return OutputComparison(
+        name=name, expected=wanted, actual=None, rule=rule, passed=False, deviation=deviation
+    )
 
 
 @dataclass(kw_only=True)
@@ -351,7 +353,9 @@ def _compare_values(
     # CANN's rule looks at the mean and the maximum, not at elements. The elementwise reading, for the count and for
     # forensics: an element mismatches where it breaks the maximum's limit, 10 T. Where the maximum holds and only the
     # mean fails, no element would mismatch, so those that lie above the mean's limit, T, are named instead.
-    limits: tuple[float | None, ...] = (10 * rule.limit, rule.limit) if isinstance(rule, MereMare) else (None,)
+    limits: tuple[float | None, ...] = (
+        (10 * rule.limit, rule.limit) if isinstance(rule, MereMare) else (None,)
+    )
     tally = _Tally(at=dict.fromkeys(limits, 0))
     for start, expected, actual in _chunks(wanted, found, chunk):
         _count(tally, _Part.of(expected, actual, rule), start, rule, limits)
@@ -361,7 +365,9 @@ def _compare_values(
     if isinstance(rule, MereMare) and tally.mean_rel >= rule.limit:
         if passed:
             limit = limits[1]
-            notes.append(f"only the mean fails: MERE {tally.mean_rel:.3g} >= {rule.limit:.3g}, every element < 10 T")
+            notes.append(
+                f"only the mean fails: MERE {tally.mean_rel:.3g} >= {rule.limit:.3g}, every element < 10 T"
+            )
         passed = False
     if tally.nan:
         notes.append(f"NaN positions differ at {tally.nan} elements")

@@ -148,14 +148,21 @@ def _ranged(
     limits = _INTEGER_LIMITS.get(entry.dtype)
     if limits and not limits[0] <= low <= high <= limits[1]:
         raise CaseFileError(
-            f"range {low}..{high} does not fit {entry.dtype}", where=where, mend=f"stay within {limits[0]}..{limits[1]}"
+            f"range {low}..{high} does not fit {entry.dtype}",
+            where=where,
+            mend=f"stay within {limits[0]}..{limits[1]}",
         )
     ascending = rule.distribution is Distribution.SORTED_INTEGERS
     return _integers(entry, dtype, generator, _whole(low, where), _whole(high, where) + 1, ascending, where)
 
 
 def _normal(
-    entry: TensorInput, dtype: "torch.dtype", generator: "torch.Generator", mean: float, std: float, where: str
+    entry: TensorInput,
+    dtype: "torch.dtype",
+    generator: "torch.Generator",
+    mean: float,
+    std: float,
+    where: str,
 ) -> "torch.Tensor":
     import torch
 
@@ -182,7 +189,9 @@ def _uniform(
 
     _need_float(entry, dtype, "uniform", where)
     if low > high or (low == high and not inclusive):
-        raise WorkspaceError(f"nothing lies from {low} to below {high}", where=where, mend="make high larger than low")
+        raise WorkspaceError(
+            f"nothing lies from {low} to below {high}", where=where, mend="make high larger than low"
+        )
     flat = torch.empty(entry.elements, dtype=dtype)
     wide = torch.float64 if dtype is torch.float64 else torch.float32
     for start in range(0, entry.elements, CHUNK):
@@ -216,7 +225,9 @@ def _integers(
 
     if low >= high:
         raise WorkspaceError(
-            f"no whole number lies from {low} to below {high}", where=where, mend="high is exclusive: make it larger"
+            f"no whole number lies from {low} to below {high}",
+            where=where,
+            mend="high is exclusive: make it larger",
         )
     _check_limits(entry, low, high - 1, where)
     if high == 1 << 63:
@@ -242,11 +253,15 @@ def _check_limits(entry: TensorInput, low: int, high: int, where: str) -> None:
     limits = _INTEGER_LIMITS.get(entry.dtype)
     if limits and not limits[0] <= low <= high <= limits[1]:
         raise WorkspaceError(
-            f"values {low}..{high} do not fit {entry.dtype}", where=where, mend=f"stay within {limits[0]}..{limits[1]}"
+            f"values {low}..{high} do not fit {entry.dtype}",
+            where=where,
+            mend=f"stay within {limits[0]}..{limits[1]}",
         )
 
 
 def _whole(value: Any, where: str) -> int:
     if int(value) != value:
-        raise WorkspaceError(f"{value} is not whole", where=where, mend="integers need whole bounds and values")
+        raise WorkspaceError(
+            f"{value} is not whole", where=where, mend="integers need whole bounds and values"
+        )
     return int(value)

@@ -279,7 +279,9 @@ def record(session: Session, task_id: int, event: TaskEvent) -> Recorded:
         HistoryError: the task has finished; nothing may follow.
     """
     # populate_existing: a task that this session read before it had the lock may be stale.
-    locked = select(Task).where(Task.id == task_id).with_for_update().execution_options(populate_existing=True)
+    locked = (
+        select(Task).where(Task.id == task_id).with_for_update().execution_options(populate_existing=True)
+    )
     task = session.execute(locked).scalar_one_or_none()
     if task is None:
         raise NotFound(f"no task {task_id}", mend="`opmend status` lists the tasks of a run")

@@ -117,7 +117,9 @@ def _parse_rule(table: Any, where: str) -> InputRule:
     rule = InputRule(distribution=distribution, **given)
     if isinstance(rule.low, int | float) and isinstance(rule.high, int | float) and rule.low >= rule.high:
         raise WorkspaceError(
-            f"nothing lies from {rule.low} to below {rule.high}", where=where, mend="high is exclusive: make it larger"
+            f"nothing lies from {rule.low} to below {rule.high}",
+            where=where,
+            mend="high is exclusive: make it larger",
         )
     return rule
 
@@ -148,7 +150,9 @@ def parse_bound(text: str, *, where: str) -> ast.expr:
     """
     if len(text) > MOST_EXPRESSION_CHARACTERS:
         raise WorkspaceError(
-            f"an expression of {len(text)} characters", where=where, mend=f"at most {MOST_EXPRESSION_CHARACTERS}"
+            f"an expression of {len(text)} characters",
+            where=where,
+            mend=f"at most {MOST_EXPRESSION_CHARACTERS}",
         )
     try:
         tree = ast.parse(text.strip(), mode="eval").body
@@ -205,7 +209,11 @@ def evaluate_bound(
 
 
 def _evaluate(
-    node: ast.expr, text: str, shapes: Mapping[str, tuple[int, ...]], attributes: Mapping[str, Any], where: str
+    node: ast.expr,
+    text: str,
+    shapes: Mapping[str, tuple[int, ...]],
+    attributes: Mapping[str, Any],
+    where: str,
 ) -> int:
     def inner(part: ast.expr) -> int:
         return _evaluate(part, text, shapes, attributes, where)
@@ -220,7 +228,9 @@ def _evaluate(
         case ast.Name(id=name):
             found = attributes.get(name)
             if isinstance(found, bool) or not isinstance(found, int):
-                raise wrong(f"{name} is no integer attribute of this case", "name one, or write NAME.shape[AXIS]")
+                raise wrong(
+                    f"{name} is no integer attribute of this case", "name one, or write NAME.shape[AXIS]"
+                )
             value = found
         case ast.UnaryOp(operand=operand):
             value = -inner(operand)
@@ -230,7 +240,9 @@ def _evaluate(
             axis = inner(index)
             shape = shapes[name]
             if not -len(shape) <= axis < len(shape):
-                raise wrong(f"axis {axis} is outside {name}, of rank {len(shape)}", "use an axis that every case has")
+                raise wrong(
+                    f"axis {axis} is outside {name}, of rank {len(shape)}", "use an axis that every case has"
+                )
             value = shape[axis]
         case ast.BinOp(left=left, op=operator, right=right):
             first, second = inner(left), inner(right)

@@ -120,7 +120,9 @@ def differences(failed: Sequence[CaseFacts], passed: Sequence[CaseFacts]) -> tup
     if not any(statement.exact for statement in found):
         found += _by_two_values(failed, passed)
     # Stable: features come in the order in which case_facts names them, plain ones first.
-    found.sort(key=lambda entry: (not entry.exact, -min(entry.failed_with, entry.passed_without), entry.passed_with))
+    found.sort(
+        key=lambda entry: (not entry.exact, -min(entry.failed_with, entry.passed_without), entry.passed_with)
+    )
     return tuple(found[:MOST_STATEMENTS])
 
 
@@ -213,7 +215,9 @@ def _by_size(name: str, failed: Sequence[CaseFacts], passed: Sequence[CaseFacts]
     return None
 
 
-def _difference(feature: str, statement: str, failed: int, passed_with: int, passed_without: int) -> Difference:
+def _difference(
+    feature: str, statement: str, failed: int, passed_with: int, passed_without: int
+) -> Difference:
     text = f"in every failing case {statement} ({failed} cases)"
     if passed_with:
         text += f"; so it is in {passed_with} passing cases, but not in {passed_without} others"

@@ -39,7 +39,9 @@ def analyse(observations: Sequence[Observation]) -> Forensics | None:
     facts = [entry.facts for entry in failed]
     votes = _votes(failed)
     statements = differences(facts, passed)
-    medians = [out.median_relative for entry in failed for out in entry.outputs if out.median_relative is not None]
+    medians = [
+        out.median_relative for entry in failed for out in entry.outputs if out.median_relative is not None
+    ]
     rounding = bool(medians) and median(medians) <= MOST_ROUNDING
     half = half_alone_fails(facts, passed) and rounding
     unaligned = unaligned_alone_fails(facts, passed)
@@ -148,7 +150,9 @@ def _summary(
         sentences.append(f"{output.extra_text[0].upper()}{output.extra_text[1:]}.")
     across = [*reasons, *(statement["text"] for statement in evidence["across"][:1])]
     if "grows_with_size" in evidence:
-        across.append(f"errors grow with the number of elements (rank correlation {evidence['grows_with_size']:.2f})")
+        across.append(
+            f"errors grow with the number of elements (rank correlation {evidence['grows_with_size']:.2f})"
+        )
     if across:
         text = "; ".join(across)
         sentences.append(f"{text[0].upper()}{text[1:]}.")

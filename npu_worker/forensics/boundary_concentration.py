@@ -79,7 +79,11 @@ def _faces(sample: OutputSample) -> _Zone | None:
                 f"{percent(share)} of the wrong elements lie on the borders of dimension{'s' * (count > 1)} {names},"
                 f" where {percent(min(rate, 1.0))} are wrong"
             ),
-            evidence={"borders_of": list(dimensions), "share": rounded(share), "rate": rounded(min(rate, 1.0))},
+            evidence={
+                "borders_of": list(dimensions),
+                "share": rounded(share),
+                "rate": rounded(min(rate, 1.0)),
+            },
         )
         if best is None or zone.score > best.score:
             best = zone

@@ -10,9 +10,7 @@ def detect(sample: OutputSample) -> Sign | None:
         return None
     evidence = {"not_finite": sample.not_finite, "lost_not_finite": sample.lost_not_finite}
     if not sample.not_finite:
-        text = (
-            f"the reference is NaN or Inf at {sample.lost_not_finite} elements where the kernel gives finite values"
-        )
+        text = f"the reference is NaN or Inf at {sample.lost_not_finite} elements where the kernel gives finite values"
         return Sign(hint="nan_inf_contamination", text=text, evidence=evidence)
     share = sample.not_finite / sample.total
     text = f"{sample.not_finite} elements ({percent(share)}) are NaN or Inf where the reference is finite"

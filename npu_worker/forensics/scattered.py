@@ -9,7 +9,9 @@ LEAST_INSIDE = 0.9
 def detect(sample: OutputSample) -> Sign:
     """Always fits; used where nothing else does."""
     share = percent(sample.rate)
-    text = f"{sample.wrong} of {sample.total} elements ({share}) are wrong, without a pattern in place or size"
+    text = (
+        f"{sample.wrong} of {sample.total} elements ({share}) are wrong, without a pattern in place or size"
+    )
     evidence: dict[str, object] = {"mismatch_rate": rounded(sample.rate)}
     first, last = int(sample.places[0]), int(sample.places[-1])
     inside = sample.wrong / (last - first + 1)

@@ -86,7 +86,9 @@ def _best(rates: Floats | Mask, rows: int, item_bytes: int) -> _Tail | None:
         inside = float(rates[length - tail_length :].sum(dtype=np.float64))
         tail_rate = inside / tail_length
         body_rate = (total - inside) / (length - tail_length)
-        fits = tail_rate > LEAST_TAIL_RATE and (body_rate < MOST_BODY_RATE or tail_rate > LEAST_FACTOR * body_rate)
+        fits = tail_rate > LEAST_TAIL_RATE and (
+            body_rate < MOST_BODY_RATE or tail_rate > LEAST_FACTOR * body_rate
+        )
         # A short tail may be hit by chance: with independent mismatches that is body_rate ** hits likely.
         likely = body_rate ** min(inside * rows, 64.0) < MOST_CHANCE
         if fits and likely:

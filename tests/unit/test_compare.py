@@ -111,7 +111,9 @@ def test_v2_needs_both_errors_and_finite_values():
 
 
 def test_nan_is_not_mapped_to_zero():
-    passed, (deviation,) = compare(torch.tensor([nan, 1]), torch.tensor([0.0, 1]), profile=PROFILES["allclose_1e2"])
+    passed, (deviation,) = compare(
+        torch.tensor([nan, 1]), torch.tensor([0.0, 1]), profile=PROFILES["allclose_1e2"]
+    )
     assert not passed
     assert "NaN positions differ at 1" in deviation.note
 
@@ -168,7 +170,9 @@ def test_shape_dtype_and_structure_must_agree():
 def test_nested_outputs_and_plain_values():
     x = torch.ones(2)
     expected = {"out": (x, [x * 2, None]), "count": 3, "loss": 0.5, "name": "a"}
-    assert compare(expected, {"out": [x, (x * 2, None)], "count": 3, "loss": 0.5, "name": "a"}, profile=MERE_MARE)[0]
+    assert compare(
+        expected, {"out": [x, (x * 2, None)], "count": 3, "loss": 0.5, "name": "a"}, profile=MERE_MARE
+    )[0]
     passed, deviations = compare(
         expected, {"out": [x, (x * 3, None)], "count": 4, "loss": 0.6, "name": "b"}, profile=MERE_MARE
     )
@@ -240,7 +244,9 @@ def test_law_chunks_do_not_matter(left, right, chunk, name):
 @given(vectors, vectors, st.sampled_from(list(PROFILES)))
 def test_law_mask_count_and_first_index_agree(left, right, name):
     size = min(len(left), len(right))
-    output = compare_case(torch.tensor(left[:size]), torch.tensor(right[:size]), profile=PROFILES[name]).outputs[0]
+    output = compare_case(
+        torch.tensor(left[:size]), torch.tensor(right[:size]), profile=PROFILES[name]
+    ).outputs[0]
     wrong = output.mask().nonzero().flatten().tolist()
     assert len(wrong) == output.deviation.mismatched
     assert output.deviation.first_index == ((wrong[0],) if wrong else ())
@@ -253,9 +259,11 @@ def test_law_the_shape_does_not_change_the_verdict(numbers, rows):
     expected = torch.tensor(numbers * rows)
     actual = expected + 0.01
     flat = compare_case(expected, actual, profile=MERE_MARE).outputs[0].deviation
-    square = compare_case(
-        expected.reshape(rows, -1), actual.reshape(rows, -1), profile=MERE_MARE
-    ).outputs[0].deviation
+    square = (
+        compare_case(expected.reshape(rows, -1), actual.reshape(rows, -1), profile=MERE_MARE)
+        .outputs[0]
+        .deviation
+    )
     assert flat.mismatched == square.mismatched
     assert flat.max_rel == square.max_rel
 

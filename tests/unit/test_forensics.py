@@ -29,7 +29,10 @@ def randn(*shape, seed=0, dtype=torch.float32):
 def case_of(*shapes, dtype="float32", absent=(), **attributes):
     tensors = [TensorInput(name=f"x{place}", dtype=dtype, shape=shape) for place, shape in enumerate(shapes)]
     left_out = [AbsentInput(name=name) for name in absent]
-    plain = [AttributeInput(name=name, dtype=type(value).__name__, value=value) for name, value in attributes.items()]
+    plain = [
+        AttributeInput(name=name, dtype=type(value).__name__, value=value)
+        for name, value in attributes.items()
+    ]
     return Case(inputs=(*tensors, *left_out, *plain))
 
 
@@ -146,7 +149,9 @@ def test_a_wrong_divisor_of_scalars_is_read_across_cases():
     for index, length in enumerate((50, 100, 70)):
         x = randn(length, seed=index) + 3
         padded = -(-length // 32) * 32
-        observations.append(seen(x.mean().reshape(1), (x.sum() / padded).reshape(1), case_of((length,)), index=index))
+        observations.append(
+            seen(x.mean().reshape(1), (x.sum() / padded).reshape(1), case_of((length,)), index=index)
+        )
     found = analyse(observations)
     assert found.hint == "uniform_offset"
     assert found.evidence["factor"]["rules"] == ["size padded to 32"]
@@ -160,7 +165,9 @@ def test_readings_of_factors():
     assert explain_ratio(1000 / 999, [(1000,)], "bfloat16") is None  # too close to 1 to tell
 
 
-@pytest.mark.parametrize(("dtype", "length"), [(torch.float32, 1003), (torch.float16, 1003), (torch.float16, 4104)])
+@pytest.mark.parametrize(
+    ("dtype", "length"), [(torch.float32, 1003), (torch.float16, 1003), (torch.float16, 4104)]
+)
 def test_a_tail_of_the_whole_output(dtype, length):
     expected = randn(length, dtype=dtype)
     actual = expected.clone()
@@ -202,7 +209,9 @@ def test_a_tail_of_a_large_tile_that_no_named_size_fits():
     assert hint(expected, actual).hint == "tail_spike"
 
 
-@pytest.mark.parametrize(("index", "dimension"), [((2,), 0), ((slice(None), 5), 1), ((slice(None), slice(None), 3), 2)])
+@pytest.mark.parametrize(
+    ("index", "dimension"), [((2,), 0), ((slice(None), 5), 1), ((slice(None), slice(None), 3), 2)]
+)
 def test_one_slice_of_a_dimension(index, dimension):
     expected = randn(6, 12, 20)
     actual = expected.clone()
@@ -247,7 +256,12 @@ def test_half_rounding_that_grows_along_a_scan():
 def test_borders_of_a_convolution():
     expected = randn(2, 8, 24, 24)
     actual = expected.clone()
-    for border in ((..., 0, slice(None)), (..., -1, slice(None)), (..., slice(None), 0), (..., slice(None), -1)):
+    for border in (
+        (..., 0, slice(None)),
+        (..., -1, slice(None)),
+        (..., slice(None), 0),
+        (..., slice(None), -1),
+    ):
         actual[border] += 2
     found = hint(expected, actual)
     assert found.hint == "boundary_concentration"
@@ -320,7 +334,9 @@ def test_errors_grow_with_size():
     observations = []
     for index, length in enumerate((100, 1000, 10_000, 100_000)):
         expected = randn(64, seed=index) + 4
-        observations.append(seen(expected, noisy(expected, length * 1e-5), case_of((64, length)), index=index))
+        observations.append(
+            seen(expected, noisy(expected, length * 1e-5), case_of((64, length)), index=index)
+        )
     assert analyse(observations).evidence["grows_with_size"] >= 0.8
 
 
@@ -369,7 +385,9 @@ def test_only_large_cases_fail():
     observations = []
     for index, length in enumerate((10, 100, 1000, 5000, 9000)):
         x = randn(length, seed=index)
-        observations.append(seen(x, x if length <= 1000 else randn(length, seed=99), case_of((length,)), index=index))
+        observations.append(
+            seen(x, x if length <= 1000 else randn(length, seed=99), case_of((length,)), index=index)
+        )
     found = analyse(observations)
     assert any(entry["feature"] == "elements" for entry in found.evidence["across"])
 

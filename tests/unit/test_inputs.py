@@ -34,7 +34,9 @@ def test_every_dtype_and_shape_has_a_default(dtype, shape):
 
 
 def test_defaults_have_the_stated_distributions():
-    values = draw([tensor("f", "float16", (20_000,)), tensor("i", "int32", (20_000,)), tensor("b", "bool", (20_000,))])
+    values = draw(
+        [tensor("f", "float16", (20_000,)), tensor("i", "int32", (20_000,)), tensor("b", "bool", (20_000,))]
+    )
     assert abs(values["f"].double().mean()) < 0.05
     assert abs(values["f"].double().std() - 1) < 0.05
     assert set(values["i"].tolist()) == set(range(10))
@@ -42,7 +44,11 @@ def test_defaults_have_the_stated_distributions():
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1), st.integers(0, 1 << 40), st.integers(0, 500))
+@given(
+    st.lists(st.sampled_from("abcdefgh"), unique=True, min_size=1),
+    st.integers(0, 1 << 40),
+    st.integers(0, 500),
+)
 def test_a_tensor_depends_on_seed_index_and_name_alone(names, seed, index):
     together = draw([tensor(name) for name in names], seed=seed, index=index)
     for name in names:

@@ -26,11 +26,14 @@ from schema.results import (
 
 CONTEXTS = st.builds(
     RewriteContext,
-    failure_type=st.sampled_from([FailureType.PRECISION_FAILED, FailureType.TIMEOUT, FailureType.RUNTIME_ERROR]),
+    failure_type=st.sampled_from(
+        [FailureType.PRECISION_FAILED, FailureType.TIMEOUT, FailureType.RUNTIME_ERROR]
+    ),
     category=st.sampled_from(["", *CATEGORIES]),
     hints=st.lists(st.sampled_from(HINTS), unique=True, max_size=3).map(tuple),
     findings=st.lists(
-        st.builds(Finding, rule=st.sampled_from(["datacopy-unaligned", "queue-leak"]), message=st.just("")), max_size=2
+        st.builds(Finding, rule=st.sampled_from(["datacopy-unaligned", "queue-leak"]), message=st.just("")),
+        max_size=2,
     ).map(tuple),
 )
 
@@ -66,7 +69,9 @@ def test_lint_names_what_is_wrong(tmp_path: Path) -> None:
 def test_an_example_that_its_rewrite_does_not_reach_is_reported() -> None:
     entry = next(entry for entry in load_entries() if entry.rewrite == "cast-mode")
     assert entry.example is not None
-    twisted = entry.model_copy(update={"example": entry.example.model_copy(update={"before": entry.example.after})})
+    twisted = entry.model_copy(
+        update={"example": entry.example.model_copy(update={"before": entry.example.after})}
+    )
     assert any("finds nothing" in error.message for error in lint([twisted]))
 
 

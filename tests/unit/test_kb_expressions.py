@@ -64,7 +64,13 @@ def test_what_does_not_round_up_is_left_alone(name: str, step: int, form: str) -
 @given(st.integers(0, 500), st.integers(1, 64), st.sampled_from(["+", "-", "*", "/", "%"]))
 def test_constants_fold_as_in_the_language(left: int, right: int, operator: str) -> None:
     reader, found = read(f"({left}) {operator} ({right})")
-    expected = {"+": left + right, "-": left - right, "*": left * right, "/": left // right, "%": left % right}
+    expected = {
+        "+": left + right,
+        "-": left - right,
+        "*": left * right,
+        "/": left // right,
+        "%": left % right,
+    }
     assert reader.number(found) == expected[operator]
 
 

@@ -240,8 +240,12 @@ MENDS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "code", "holds", "lost"), MENDS, ids=[f"{i}-{m[0]}" for i, m in enumerate(MENDS)])
-def test_a_rewrite_mends_code_of_another_shape(name: str, code: str, holds: list[str], lost: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("name", "code", "holds", "lost"), MENDS, ids=[f"{i}-{m[0]}" for i, m in enumerate(MENDS)]
+)
+def test_a_rewrite_mends_code_of_another_shape(
+    name: str, code: str, holds: list[str], lost: list[str]
+) -> None:
     new = rewritten(name, code)
     assert new is not None
     for text in holds:

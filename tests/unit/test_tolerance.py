@@ -29,7 +29,9 @@ def test_the_default_is_cann_s_standard():
 def test_the_others_are_as_their_sources_have_them():
     assert profile_named("allclose_1e2").rule("float32") == AllClose(absolute=1e-2, relative=1e-2)
     assert profile_named("allclose_1e2").rule("int8") == Within(units=1.5)
-    assert profile_named("npukernelbench_v2").rule("float16") == AbsoluteAndRelative(absolute=1e-3, relative=1e-3)
+    assert profile_named("npukernelbench_v2").rule("float16") == AbsoluteAndRelative(
+        absolute=1e-3, relative=1e-3
+    )
     assert profile_named("multikernelbench").rule("float32") == AllClose(absolute=1e-4, relative=1e-4)
     assert profile_named("kernelbench").rule("float32") == AllClose(absolute=1e-4, relative=1e-4)
     assert profile_named("kernelbench").rule("bfloat16") == AllClose(absolute=1e-2, relative=1e-2)

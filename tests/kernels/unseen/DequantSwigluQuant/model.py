@@ -1,6 +1,7 @@
 import torch
 import torch.nn as nn
 
+
 class Model(nn.Module):
     def forward(self, x, weight_scale, activation_scale, bias=None, quant_scale=None, activate_left=False):
         d = x.float() * weight_scale * activation_scale

@@ -1,6 +1,5 @@
-import torch
-import torch.nn as nn
 import _gelu_ext
+import torch.nn as nn
 
 
 class ModelNew(nn.Module):

@@ -1,6 +1,7 @@
 import torch
 import torch.nn as nn
 
+
 class Model(nn.Module):
     def forward(self, input, num_groups, weight, bias, eps=1e-5, swish_scale=1.0):
         x = input.float()

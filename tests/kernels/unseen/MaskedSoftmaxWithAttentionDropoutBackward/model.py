@@ -1,5 +1,5 @@
-import torch
 import torch.nn as nn
+
 
 class Model(nn.Module):
     def forward(self, grad_output, p_attn, mask, dropout_mask, p_dropout):

@@ -1,6 +1,7 @@
 import torch
 import torch.nn as nn
 
+
 class Model(nn.Module):
     def forward(self, x, scale, bias=None):
         y = x * scale[:, None]

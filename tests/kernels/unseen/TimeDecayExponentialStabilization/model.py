@@ -1,6 +1,7 @@
 import torch
 import torch.nn as nn
 
+
 class Model(nn.Module):
     def forward(self, time_decay, key, time_first, value, max_state, num_state, den_state):
         w = -torch.exp(time_decay.float())

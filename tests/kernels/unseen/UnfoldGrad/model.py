@@ -1,6 +1,7 @@
 import torch
 import torch.nn as nn
 
+
 class Model(nn.Module):
     def forward(self, grad_output, input_sizes, dim, size, step):
         g = grad_output.float()

@@ -1,5 +1,5 @@
-import torch
 import torch.nn as nn
+
 
 class Model(nn.Module):
     def forward(self, self_, index, updates, axis=0, reduction="none"):

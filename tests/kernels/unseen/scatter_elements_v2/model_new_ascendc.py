@@ -1,6 +1,5 @@
-import torch
-import torch.nn as nn
 import _scatter_elements_v2_ext
+import torch.nn as nn
 
 
 class ModelNew(nn.Module):
