@@ -16,6 +16,20 @@ from coordinator.local.redis import EmbeddedRedis
 from schema.database import Database
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With several workers (`make test`): a file stays on one, and so do all that share the acceptance stack.
+
+    The long groups come first, so that no worker is left alone with one at the end.
+    """
+    groups = {}
+    for item in items:
+        acceptance = item.path.parent.name == "acceptance" and item.path.name != "test_wheel.py"
+        groups[item] = "acceptance" if acceptance else item.path.name
+        item.add_marker(pytest.mark.xdist_group(groups[item]))
+    order = {"acceptance": 0, "test_wheel.py": 1}
+    items.sort(key=lambda item: order.get(groups[item], 2))
+
+
 @pytest.fixture(scope="session")
 def service_home() -> Iterator[Path]:
     """A private home for this session's servers; short, so that sockets fit."""

