@@ -156,14 +156,15 @@ def wrap(
     """The command that runs `argv` within limits and, unless the mode is off, inside the sandbox.
 
     Args:
-        directory: where it starts; None is the private /tmp, "" the caller's own (it must be visible inside).
+        directory: where it starts; None is the scratch, "" the caller's own (it must be visible inside).
     """
     inner = (
         list(argv)
         if mode is Mode.OFF
         else [*_bwrap_arguments(view, limits, environment or {}, directory), *argv]
     )
-    return [_SHELL, "-c", _ulimits(limits) + 'exec "$@"', "sandbox", *inner]
+    # Behind everything else on the machine: a fork bomb must not keep the one that watches it off the cores.
+    return [_SHELL, "-c", _ulimits(limits) + 'exec nice -n 10 "$@"', "sandbox", *inner]
 
 
 def command_wrapper(
