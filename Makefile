@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: run test test-slow test-chaos lint format install bench wheel lock clean
+.PHONY: run test test-slow lint format install wheel lock clean
 
 run: install
 	@$(BIN)/opmend run cohorts/starter
@@ -14,9 +14,6 @@ test: install
 # Long suites, each behind its own target.
 test-slow: install
 	@$(BIN)/pytest -m slow tests
-
-test-chaos: install
-	@$(BIN)/pytest tests/chaos
 
 lint: install
 	@$(BIN)/ruff check .
@@ -29,9 +26,6 @@ format: install
 
 install:
 	@ops/install
-
-bench: install
-	@$(BIN)/python -m tests.bench
 
 wheel: install
 	@$(BIN)/python -m hatchling build -t wheel
