@@ -16,6 +16,7 @@ from coordinator.local.redis import EmbeddedRedis
 from schema.database import Database
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With several workers (`make test`): a file stays on one, and so do all that share the acceptance stack.
 

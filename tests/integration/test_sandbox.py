@@ -87,7 +87,8 @@ def test_only_the_scratch_and_what_is_named_can_be_written(tmp_path):
 
 def test_the_temporary_folder_is_the_scratch_unless_something_shown_lies_below_it(tmp_path):
     write = "import os, tempfile; open('/tmp/y', 'w').write('y'); print(os.listdir(tempfile.gettempdir()))"
-    assert python(write).output.split() == ["['y']"]
+    if Path("/tmp") not in Path(sys.prefix).parents:
+        assert python(write).output.split() == ["['y']"]
     if Path("/tmp") not in tmp_path.parents:
         pytest.skip("pytest's folders are elsewhere")
     crowded = python(write, view=View(python=True, readable=(tmp_path,)))
@@ -172,9 +173,9 @@ def test_killing_everything_it_can_see_harms_nobody_outside():
 
 
 def test_files_scratch_memory_and_cpu_are_bounded():
-    big = python("open('/tmp/x', 'wb').write(b'x' * 40_000_000)", scratch_bytes=16 * MIB)
+    big = python(f"open('{SCRATCH}/x', 'wb').write(b'x' * 40_000_000)", scratch_bytes=16 * MIB)
     assert "No space left" in big.errors
-    one = python("open('/tmp/x', 'wb').write(b'x' * 40_000_000)", file_bytes=4 * MIB)
+    one = python(f"open('{SCRATCH}/x', 'wb').write(b'x' * 40_000_000)", file_bytes=4 * MIB)
     assert "File too large" in one.errors
     assert "MemoryError" in python("bytearray(3 << 30)", address_bytes=1024 * MIB).errors
     assert python("while True: pass", cpu_seconds=1).signal == 9

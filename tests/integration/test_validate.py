@@ -264,14 +264,14 @@ found = []
 for top, folders, names in os.walk("/"):
     folders[:] = [f for f in folders if top + f not in ("/proc", "/usr", "/dev") and f not in ("lib", "torch")]
     found += [n for n in names if n in ("model.py", "cases.toml", "operator.toml", "left_behind")]
-os.makedirs("/tmp/deep/er")
-for place in ("/tmp/left_behind", "/tmp/deep/er/left_behind"):
+os.makedirs("/opmend/scratch/deep/er")
+for place in ("/opmend/scratch/left_behind", "/opmend/scratch/deep/er/left_behind"):
     open(place, "w").write("x")
-os.chmod("/tmp/deep", 0)
+os.chmod("/opmend/scratch/deep", 0)
 if os.fork() == 0:
     os.setsid()
     time.sleep(0.2)
-    open("/tmp/left_behind", "w").write("x")
+    open("/opmend/scratch/left_behind", "w").write("x")
     time.sleep(60)
 return x * alpha if not found else torch.zeros(len(found))
 """

@@ -47,7 +47,7 @@ class Opmend:
             kept["OPMEND_CACHE_DIR"] = os.environ["OPMEND_CACHE_DIR"]
         self.environment = {**kept, "OPMEND_HOME": str(home), **environment}
 
-    def __call__(self, *arguments: str, timeout: float = 280, **environment: str) -> Done:
+    def __call__(self, *arguments: str, timeout: float = 560, **environment: str) -> Done:
         """Run a command to its end."""
         done = subprocess.run(
             [str(SCRIPT), *map(str, arguments)],
