@@ -6,29 +6,40 @@ import tempfile
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import make_url
+from xdist.scheduler.loadscope import LoadScopeScheduling
 
 from coordinator.local.postgres import EmbeddedPostgres
 from coordinator.local.redis import EmbeddedRedis
 from schema.database import Database
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With several workers (`make test`): a file stays on one, and so do all that share the acceptance stack.
+class Rooms(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
+    """Who runs what with several workers: a file stays on one, and so do all that share the acceptance stack.
 
-    The long groups come first, so that no worker is left alone with one at the end.
+    xdist's own groups are of no use here: it writes them into a field that pytest 9.2 no longer reads, and
+    then deals the tests out one by one, without a word.
     """
-    groups = {}
-    for item in items:
-        acceptance = item.path.parent.name == "acceptance" and item.path.name != "test_wheel.py"
-        groups[item] = "acceptance" if acceptance else item.path.name
-        item.add_marker(pytest.mark.xdist_group(groups[item]))
-    order = {"acceptance": 0, "test_wheel.py": 1}
-    items.sort(key=lambda item: order.get(groups[item], 2))
+
+    def _split_scope(self, nodeid: str) -> str:
+        path = nodeid.split("::", 1)[0]
+        shared = "/acceptance/" in path and not path.endswith("/test_wheel.py")
+        return "acceptance" if shared else path
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    """Deal the tests out by room."""
+    config.option.loadscopereorder = False  # in the order of the next function
+    return Rooms(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The long rooms come first, so that no worker is left alone with one at the end."""
+    items.sort(key=lambda item: item.path.parent.name != "acceptance")
 
 
 @pytest.fixture(scope="session")

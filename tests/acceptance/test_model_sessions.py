@@ -1,6 +1,7 @@
 """Repair by a model: real LLM workers, LiteLLM and HTTP; only the provider's words are scripted."""
 
 import json
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -126,15 +127,19 @@ def test_a_provider_that_fails_is_infrastructure_and_blames_nobody(
     assert stack("replay", str(task["task"])).code == 0
 
 
-def test_the_key_is_neither_stored_nor_logged(stack: Opmend, store: Database) -> None:
+def test_the_key_is_neither_stored_nor_logged(
+    stack: Opmend, store: Database, model: ModelServer, twice: Path
+) -> None:
     key = stack.environment["OPENAI_API_KEY"]
+    said = f"I say {uuid.uuid4()} and then nothing."
+    run(stack, model, twice, [says(said), calls("give_up", reason="no idea")])
     with store.transaction() as session:
         for table, column in (("events", "data"), ("jobs", "payload"), ("jobs", "result")):
             query = text(f"SELECT count(*) FROM {table} WHERE position(:key IN {column}::text) > 0")
             assert session.execute(query, {"key": key}).scalar_one() == 0, table
         blobs = text("SELECT count(*) FROM blobs WHERE position(convert_to(:key, 'UTF8') IN data) > 0")
         assert session.execute(blobs, {"key": key}).scalar_one() == 0
-        # The search finds what is there: the explanation is in a transcript.
-        assert session.execute(blobs, {"key": "add y a second time"}).scalar_one() > 0
+        # The search finds what is there: what the model said is in a transcript.
+        assert session.execute(blobs, {"key": said}).scalar_one() > 0
     for log in (stack.home / "logs").iterdir():
         assert key not in log.read_text(errors="replace"), log
