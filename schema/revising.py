@@ -1,0 +1,251 @@
+"""One revision on its way into the store: fresh keys, tombstones, lineage edges and failure rows.
+
+`schema.snippets.write_revision` is the door; this module knows the rows behind it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import text
+from sqlalchemy.orm import Session
+
+from schema.blobs import put_blob
+from schema.diff import Change, Operation, Place, split_lines
+from schema.position_keys import keys_between
+from schema.redaction import storable_message
+from schema.syntax import LineSyntax, syntax_of_lines
+
+# A row's failure text is for people; a whole compiler log goes to a blob, once.
+FAILURE_CHARACTERS = 1_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailureCause:
+    """A failed benchmark that made a revision necessary.
+
+    Attributes:
+        benchmark_id: row of the benchmark (`benchmark_id` below makes one).
+        output: the failure in the benchmark's words: the deviation, expected and got, or the log.
+    """
+
+    benchmark_id: int
+    output: str
+
+
+SnippetKey = tuple[int, str]  # file id, position key
+
+
+@dataclass(frozen=True, kw_only=True)
+class LiveRows:
+    """The visible rows of a file, in order."""
+
+    file_id: int
+    keys: list[str]
+    lines: list[str]
+
+
+class Revising:
+    """One revision being written: fresh keys, tombstones, edges and failures of the changed files."""
+
+    def __init__(
+        self,
+        session: Session,
+        task_id: int,
+        revision: int,
+        round: int,
+        texts: Mapping[str, str],
+        live: Mapping[str, LiveRows],
+    ) -> None:
+        self.session = session
+        self.task_id, self.revision, self.round = task_id, revision, round
+        self.live = live
+        self.texts = texts
+        self.fresh: dict[tuple[str, int], SnippetKey] = {}  # new place → its row
+
+    def write(
+        self,
+        operations: Sequence[Operation],
+        failures: Sequence[FailureCause],
+        restored: Mapping[tuple[str, int], SnippetKey],
+    ) -> None:
+        """Write the rows of one revision.
+
+        Args:
+            operations: what became of every line of the changed files.
+            failures: the failed benchmarks behind the change.
+            restored: new place (path, index) → the snippet that comes back there.
+        """
+        self._choose_keys(operations)
+        self._insert_snippets()
+        gone = [self._old(operation.old) for operation in operations if _goes(operation) and operation.old]
+        self._disable(gone)
+        edges: dict[tuple[SnippetKey, SnippetKey], str] = {}
+        changed: list[SnippetKey] = []
+        for operation in operations:
+            if operation.change is Change.EQUAL:
+                continue
+            if operation.new is None:
+                assert operation.old is not None
+                changed.append(self._old(operation.old))
+                continue
+            place = (operation.new.path, operation.new.index)
+            child = self.fresh[place]
+            changed.append(child)
+            for part in operation.merged:
+                edges[child, self._old(part)] = "merged"
+            if operation.split is not None:
+                edges[child, self._old(operation.split)] = "split"
+            if operation.old is not None:
+                edges[child, self._old(operation.old)] = str(operation.change)
+            if place in restored:
+                edges[child, restored[place]] = "restored"
+        self._insert_edges(edges)
+        self._insert_failures(changed, failures)
+
+    def _old(self, place: Place) -> SnippetKey:
+        rows = self.live[place.path]
+        return rows.file_id, rows.keys[place.index]
+
+    def _choose_keys(self, operations: Sequence[Operation]) -> None:
+        """Give each run of new lines keys right after the tombstones before the next kept line (D1)."""
+        gaps: list[tuple[str, list[int], str | None]] = []
+        previous: tuple[str, int] | None = None
+        for operation in reversed(operations):
+            # Operations come by path and index, so backwards the next kept line is known.
+            if operation.new is None:
+                continue
+            path, index = operation.new.path, operation.new.index
+            if operation.change is Change.EQUAL:
+                assert operation.old is not None
+                gaps.append((path, [], self.live[path].keys[operation.old.index]))
+            else:
+                if previous is None or previous[0] != path:
+                    gaps.append((path, [], None))
+                gaps[-1][1].append(index)
+            previous = (path, index)
+        gaps = [gap for gap in gaps if gap[1]]
+        for (path, indices, hi), lo in zip(gaps, self._predecessors(gaps), strict=True):
+            indices.reverse()
+            keys = keys_between(lo, hi, len(indices))
+            for index, key in zip(indices, keys, strict=True):
+                self.fresh[path, index] = (self.live[path].file_id, key)
+
+    def _predecessors(self, gaps: Sequence[tuple[str, list[int], str | None]]) -> list[str | None]:
+        """The last row before each gap's end, tombstones included; None at the start of a file."""
+        rows = self.session.execute(
+            text(
+                "SELECT (SELECT s.position_key FROM snippets s WHERE s.file_id = g.file_id "
+                "        AND (g.hi IS NULL OR s.position_key < g.hi) ORDER BY s.position_key DESC LIMIT 1) "
+                "FROM unnest(CAST(:file_ids AS bigint[]), CAST(:his AS text[])) WITH ORDINALITY "
+                "     AS g (file_id, hi, number) ORDER BY g.number"
+            ),
+            {
+                "file_ids": [self.live[path].file_id for path, _, _ in gaps],
+                "his": [hi for _, _, hi in gaps],
+            },
+        )
+        return list(rows.scalars())
+
+    def _insert_snippets(self) -> None:
+        if not self.fresh:
+            return
+        lines = {path: split_lines(content) for path, content in self.texts.items()}
+        rows: dict[str, set[int]] = {}
+        for path, index in self.fresh:
+            rows.setdefault(path, set()).add(index)
+        syntax: dict[str, list[LineSyntax]] = {
+            path: syntax_of_lines(path, self.texts[path], wanted) for path, wanted in rows.items()
+        }
+        self.session.execute(
+            text(
+                "INSERT INTO snippets (file_id, position_key, content, created_revision, created_round, "
+                "                      scope, node_kind) "
+                "SELECT file_id, position_key, content, :revision, :round, scope, node_kind FROM unnest("
+                "CAST(:file_ids AS bigint[]), CAST(:keys AS text[]), CAST(:contents AS text[]), "
+                "CAST(:scopes AS text[]), CAST(:kinds AS text[])) "
+                "AS u (file_id, position_key, content, scope, node_kind)"
+            ),
+            {
+                "revision": self.revision,
+                "round": self.round,
+                "file_ids": [file_id for file_id, _ in self.fresh.values()],
+                "keys": [key for _, key in self.fresh.values()],
+                "contents": [lines[path][index] for path, index in self.fresh],
+                "scopes": [syntax[path][index].scope for path, index in self.fresh],
+                "kinds": [syntax[path][index].node_kind for path, index in self.fresh],
+            },
+        )
+
+    def _disable(self, gone: Sequence[SnippetKey]) -> None:
+        if gone:
+            self.session.execute(
+                text(
+                    "UPDATE snippets s SET disabled_revision = :revision, disabled_round = :round "
+                    "FROM unnest(CAST(:file_ids AS bigint[]), CAST(:keys AS text[])) AS u (file_id, key) "
+                    "WHERE s.file_id = u.file_id AND s.position_key = u.key"
+                ),
+                {"revision": self.revision, "round": self.round, **_columns(gone)},
+            )
+
+    def _insert_edges(self, edges: Mapping[tuple[SnippetKey, SnippetKey], str]) -> None:
+        if edges:
+            self.session.execute(
+                text(
+                    "INSERT INTO lineage (child_file_id, child_key, parent_file_id, parent_key, kind) "
+                    "SELECT * FROM unnest(CAST(:file_ids AS bigint[]), CAST(:keys AS text[]), "
+                    "CAST(:parent_ids AS bigint[]), CAST(:parent_keys AS text[]), CAST(:kinds AS text[]))"
+                ),
+                {
+                    **_columns([child for child, _ in edges]),
+                    "parent_ids": [parent[0] for _, parent in edges],
+                    "parent_keys": [parent[1] for _, parent in edges],
+                    "kinds": list(edges.values()),
+                },
+            )
+
+    def _insert_failures(self, changed: Sequence[SnippetKey], failures: Sequence[FailureCause]) -> None:
+        if not changed or not failures:
+            return
+        outputs: dict[int, str] = {}
+        for failure in failures:
+            output = storable_message(failure.output)
+            known = outputs.get(failure.benchmark_id)
+            outputs[failure.benchmark_id] = output if known is None else f"{known}\n{output}"
+        blobs = [
+            put_blob(self.session, output.encode(), media_type="text/plain; charset=utf-8")
+            if len(output) > FAILURE_CHARACTERS
+            else None
+            for output in outputs.values()
+        ]
+        self.session.execute(
+            text(
+                "INSERT INTO snippet_failures (file_id, position_key, revision, round, benchmark_id, "
+                "                              failure_output, failure_blob) "
+                "SELECT s.file_id, s.key, :revision, :round, b.id, b.output, b.blob "
+                "FROM unnest(CAST(:file_ids AS bigint[]), CAST(:keys AS text[])) AS s (file_id, key) "
+                "CROSS JOIN unnest(CAST(:ids AS bigint[]), CAST(:outputs AS text[]), CAST(:blobs AS text[])) "
+                "AS b (id, output, blob)"
+            ),
+            {
+                "revision": self.revision,
+                "round": self.round,
+                **_columns(changed),
+                "ids": list(outputs),
+                "outputs": [_capped(output) for output in outputs.values()],
+                "blobs": blobs,
+            },
+        )
+
+
+def _goes(operation: Operation) -> bool:
+    """Does the old row become a tombstone?"""
+    return operation.change in (Change.MODIFIED, Change.MOVED, Change.DELETED)
+
+
+def _capped(output: str) -> str:
+    return output if len(output) <= FAILURE_CHARACTERS else output[: FAILURE_CHARACTERS - 1] + "…"
+
+
+def _columns(keys: Sequence[SnippetKey]) -> dict[str, list[Any]]:
+    return {"file_ids": [file_id for file_id, _ in keys], "keys": [key for _, key in keys]}
