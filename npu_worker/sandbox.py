@@ -6,14 +6,17 @@ a private /tmp of bounded size. Killing bubblewrap kills every process inside, w
 
 Limits of a process (address space, CPU, files) are set by a shell before bubblewrap starts: no code of ours
 runs between fork and exec, so threads in this process do no harm. Limits of the tree (wall time, memory, tasks,
-output) are watched from outside: RLIMIT_NPROC binds no root user, and RLIMIT_AS counts per process.
+output) are watched from outside, since RLIMIT_AS counts per process; the number of tasks is bounded by the kernel
+too, where it can be: by a control group, or by RLIMIT_NPROC, which binds no root user.
 """
 
 import contextlib
 import functools
 import importlib.util
 import os
+import re
 import selectors
+import shlex
 import shutil
 import signal
 import subprocess
@@ -27,6 +30,7 @@ from typing import IO, Any
 
 import psutil
 
+from npu_worker.control_groups import TaskGroup, task_group
 from npu_worker.limits import SandboxLimits
 from schema.errors import SandboxUnavailable
 
@@ -161,7 +165,11 @@ def wrap(
     inner = (
         list(argv)
         if mode is Mode.OFF
-        else [*_bwrap_arguments(view, limits, environment or {}, directory), *argv]
+        else [
+            *_bwrap_arguments(view, limits, environment or {}, directory),
+            *_bounded_tasks(limits),
+            *argv,
+        ]
     )
     # Behind everything else on the machine: a fork bomb must not keep the one that watches it off the cores.
     return [_SHELL, "-c", _ulimits(limits) + 'exec nice -n 10 "$@"', "sandbox", *inner]
@@ -223,6 +231,10 @@ def start(
         probe()
     command = wrap(argv, limits=limits, view=view, environment=environment, directory=directory, mode=mode)
     environment = dict(environment or {}) if mode is Mode.OFF else {}
+    group = task_group(limits.tasks)
+    if group is not None:
+        # The shell joins, so that no code of ours runs between fork and exec.
+        command[2] = f"echo $$ >{shlex.quote(str(group.entry))} || exit 126; {command[2]}"
     try:
         child = subprocess.Popen(
             command,
@@ -235,18 +247,23 @@ def start(
             start_new_session=True,
         )
     except OSError as error:
+        if group is not None:
+            group.remove()
         raise SandboxUnavailable(
             f"can't start {command[0]}: {error.strerror}", mend="install a POSIX shell"
         ) from error
-    return Sandboxed(child, limits)
+    return Sandboxed(child, limits, group)
 
 
 class Sandboxed:
     """A running sandboxed command. Close it, or use it as a context manager: nothing outlives it."""
 
-    def __init__(self, child: "subprocess.Popen[bytes]", limits: SandboxLimits) -> None:
+    def __init__(
+        self, child: "subprocess.Popen[bytes]", limits: SandboxLimits, group: TaskGroup | None = None
+    ) -> None:
         self._child = child
         self._limits = limits
+        self._group = group
         self._started = time.monotonic()
         self._streams = {"output": _Kept(), "errors": _Kept()}
         self._selector = selectors.DefaultSelector()
@@ -277,6 +294,8 @@ class Sandboxed:
         self._read(0)
         if sum(kept.total for kept in self._streams.values()) > self._limits.output_bytes:
             return Stop.OUTPUT
+        if self._group is not None and self._group.refused():
+            return Stop.TASKS
         tasks, resident = self._usage()
         if tasks > self._limits.tasks:
             return Stop.TASKS
@@ -299,6 +318,8 @@ class Sandboxed:
         if stopped is not None:
             self.kill()
         self._child.wait()
+        if stopped is None and self._group is not None and self._group.refused():
+            stopped = Stop.TASKS  # it gave up between two looks
         # A process that hid from the group may hold the pipes open: read what is there, wait for no end of file.
         self._read(0)
         code = self._child.returncode
@@ -329,6 +350,8 @@ class Sandboxed:
         """End it if it runs, and give back its pipes."""
         if self.alive:
             self.kill()
+        if self._group is not None:
+            self._group.remove()
         self._selector.close()
         for stream in (self._child.stdout, self._child.stderr):
             if stream is not None:
@@ -337,9 +360,13 @@ class Sandboxed:
     def _family(self) -> list[psutil.Process]:
         try:
             head = psutil.Process(self._child.pid)
-            return [head, *head.children(recursive=True)]
+            family = {one.pid: one for one in (head, *head.children(recursive=True))}
         except psutil.NoSuchProcess:
-            return []
+            family = {}
+        for number in self._group.members() if self._group is not None else ():
+            with contextlib.suppress(psutil.NoSuchProcess):
+                family.setdefault(number, psutil.Process(number))
+        return list(family.values())
 
     def _usage(self) -> tuple[int, int]:
         tasks = resident = 0
@@ -410,6 +437,22 @@ def _ulimits(limits: SandboxLimits) -> str:
         for letter, value in wanted
     ]
     return "".join(set_all)
+
+
+@functools.cache
+def _counts_tasks_inside() -> bool:
+    """Whether RLIMIT_NPROC, set inside, counts the sandbox's own tasks: since Linux 5.14, and never for root."""
+    version = re.match(r"(\d+)\.(\d+)", os.uname().release)
+    return os.getuid() != 0 and version is not None and (int(version[1]), int(version[2])) >= (5, 14)
+
+
+def _bounded_tasks(limits: SandboxLimits) -> list[str]:
+    """Words before a command, inside the sandbox, that bound its tasks; outside they would count the user's others."""
+    if not _counts_tasks_inside():
+        return []
+    # The letter is u in bash and p in dash.
+    bound = f"ulimit -u {limits.tasks} 2>/dev/null || ulimit -p {limits.tasks} || exit 126; "
+    return [_SHELL, "-c", bound + 'exec "$@"', "tasks"]
 
 
 def _bwrap_arguments(

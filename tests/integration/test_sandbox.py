@@ -1,5 +1,6 @@
 """What hostile code can see and use up inside the sandbox."""
 
+import os
 import subprocess
 import sys
 import textwrap
@@ -9,6 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from npu_worker.control_groups import task_group
 from npu_worker.limits import SandboxLimits
 from npu_worker.sandbox import KEPT_BYTES, SCRATCH, Mode, Stop, View, command_wrapper, probe, run
 
@@ -137,6 +139,43 @@ def test_a_fork_bomb_is_stopped_and_leaves_nothing():
     while _alive(marker) and time.monotonic() < deadline:
         time.sleep(0.2)
     assert not _alive(marker)
+
+
+def test_the_kernel_bounds_the_tasks_where_it_can():
+    """A bomb without end: no watcher is fast enough on a busy machine, so this asks for the kernel's own bound."""
+    group = task_group(40)
+    if group is None and os.getuid() == 0:
+        pytest.skip("this machine lets root make no control group")
+    if group is not None:
+        group.remove()
+    ended = python(
+        """
+        import os, time
+        refused = 0
+        deadline = time.monotonic() + 3
+        while time.monotonic() < deadline:
+            try:
+                if not os.fork():
+                    time.sleep(60)
+            except OSError:
+                refused += 1
+        print("refused", refused > 0)
+        """,
+        tasks=40,
+    )
+    assert ended.stopped is Stop.TASKS or ended.output.split() == ["refused", "True"]
+    assert python("print(1)").ok  # and the next has all its tasks again
+
+
+def test_a_group_leaves_nothing_behind():
+    group = task_group(8)
+    if group is None:
+        pytest.skip("this machine lets us make no control group")
+    assert group.directory.is_dir()
+    group.remove()
+    assert not group.directory.exists()
+    assert python("print(1)").ok
+    assert not [one for one in group.directory.parent.glob(f"opmend-{os.getpid()}-*")]
 
 
 def _alive(marker):
