@@ -175,7 +175,7 @@ def test_a_group_leaves_nothing_behind():
     group.remove()
     assert not group.directory.exists()
     assert python("print(1)").ok
-    assert not [one for one in group.directory.parent.glob(f"opmend-{os.getpid()}-*")]
+    assert not list(group.directory.parent.glob(f"opmend-{os.getpid()}-*"))
 
 
 def _alive(marker):
