@@ -1,27 +1,35 @@
 """Find runs, tasks and files by what people type: a number, a name, or nothing for the latest."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
+from schema.causes import suggestion
 from schema.errors import BadInput, NotFound
 from schema.events import RoundStarted
 from schema.snippets import revision_at
-from schema.tables import Event, File, Run, Task
+from schema.tables import Event, File, Revision, Run, Task
 
 RUN_HINT = "`opmend run cohorts/starter` makes a run"
+_PLACE_HINT = "give FILE:LINE, for example kernel/add.cpp:42, or FILE@KEY with a key of `opmend blame`"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Place:
-    """A line, or a whole file, of a task's workspace."""
+    """A line, or a whole file, of a task's workspace.
+
+    Attributes:
+        line: its number, from 1; position_key: its key. Neither for a whole file, else one of them.
+    """
 
     task: Task
     path: str
     line: int | None
+    position_key: str | None = None
 
 
 def find_run(session: Session, run: int | None) -> Run:
@@ -47,7 +55,7 @@ def find_task(session: Session, task: str | None) -> Task:
     """
     query = select(Task).order_by(Task.id.desc()).limit(1)
     if task is not None:
-        number = re.fullmatch(r"(?:task)?\s*#?(\d+)", task)
+        number = re.fullmatch(r"(?:task)?\s*#?([0-9]{1,18})", task)
         query = query.where(Task.id == int(number[1])) if number else query.where(Task.name == task)
     found = session.execute(query).scalar_one_or_none()
     if found is None:
@@ -63,22 +71,23 @@ def tasks_of(session: Session, run: Run) -> list[Task]:
     return list(session.execute(select(Task).where(Task.run_id == run.id).order_by(Task.id)).scalars())
 
 
-def split_place(text: str, *, needs_line: bool) -> tuple[str, int | None]:
-    """FILE:LINE or FILE into its parts.
+def split_place(text: str) -> tuple[str, int | None, str | None]:
+    """FILE:LINE or FILE@KEY into its parts: path, line, position key.
 
     Raises:
-        BadInput: a line is needed and not given, or is no positive number.
+        BadInput: there is neither, or the line is no positive number.
     """
     path, colon, number = text.rpartition(":")
-    if colon and number.isdigit():
-        if int(number) < 1:
-            raise BadInput(
-                "lines count from 1", where=text, mend="give FILE:LINE, for example kernel/add.cpp:42"
-            )
-        return path, int(number)
-    if needs_line:
-        raise BadInput("no line given", where=text, mend="give FILE:LINE, for example kernel/add.cpp:42")
-    return text, None
+    if colon and re.fullmatch(r"-?[0-9]+", number):
+        # 18 digits fit the database's numbers, and are beyond every file.
+        line = int(number[:18])
+        if line < 1:
+            raise BadInput("lines count from 1", where=text[:200], mend=_PLACE_HINT)
+        return path, line, None
+    path, at, key = text.rpartition("@")
+    if at and path and re.fullmatch(r"[-.0-9A-Za-z]+", key):
+        return path, None, key
+    raise BadInput("no line given", where=text[:200] or "''", mend=_PLACE_HINT)
 
 
 def find_revision(session: Session, task: Task, round: int | None) -> int:
@@ -88,7 +97,8 @@ def find_revision(session: Session, task: Task, round: int | None) -> int:
         NotFound: the task has not come to that round.
     """
     begun = select(func.count()).where(Event.task_id == task.id, Event.kind == RoundStarted.kind)
-    rounds = session.execute(begun).scalar_one()
+    stored = select(func.max(Revision.round)).where(Revision.task_id == task.id)
+    rounds = max(session.execute(begun).scalar_one(), session.execute(stored).scalar_one() or 0)
     if round is not None and round > rounds:
         raise NotFound(
             f"no round {round}: {task.name} (task {task.id}) has {rounds}",
@@ -98,29 +108,33 @@ def find_revision(session: Session, task: Task, round: int | None) -> int:
 
 
 def find_place(session: Session, text: str, *, task: str | None, needs_line: bool) -> Place:
-    """The task and the path in its workspace that a FILE[:LINE] of the user means.
+    """The task and the path in its workspace that a FILE, FILE:LINE or FILE@KEY of the user means.
 
     The path may be relative to the workspace (kernel/add.cpp) or lead through a cohort
     (cohorts/starter/Add/kernel/add.cpp): the longest path of the store that it ends in counts, and
     the folder before it picks the operator.
 
+    Args:
+        session: an open transaction.
+        text: what the user typed.
+        task: number or name of the task, if it was given.
+        needs_line: whether a whole file won't do.
+
     Raises:
-        NotFound: no task has such a file.
-        BadInput: several operators have it and nothing tells which is meant.
+        NotFound: no task has such a file; the message names the nearest ones.
+        BadInput: several operators have it and nothing tells which is meant, or a line is needed.
     """
-    name, line = split_place(text, needs_line=needs_line)
+    text = text.encode("utf-8", "replace").decode()
+    name, line, key = split_place(text) if needs_line else (re.sub(r":[0-9]+$", "", text), None, None)
+    chosen = None if task is None else find_task(session, task)
     parts = [part for part in PurePosixPath(name.replace("\\", "/")).parts if part not in {".", "/"}]
     endings = ["/".join(parts[start:]) for start in range(len(parts))]
     query = select(Task, File.path).join(File, File.task_id == Task.id).where(File.path.in_(endings))
-    if task is not None:
-        query = query.where(Task.id == find_task(session, task).id)
+    if chosen is not None:
+        query = query.where(Task.id == chosen.id)
     rows = [(row.Task, row.path) for row in session.execute(query.order_by(Task.id.desc()))]
     if not rows:
-        raise NotFound(
-            "no task has such a file",
-            where=name,
-            mend="`opmend show TASK` lists the files of a task; paths are as in its workspace",
-        )
+        raise _no_such_file(session, name, endings, chosen)
     longest = max(len(path) for _, path in rows)
     rows = [(found, path) for found, path in rows if len(path) == longest]
     before = endings[0][: len(endings[0]) - longest].strip("/")
@@ -134,7 +148,21 @@ def find_place(session: Session, text: str, *, task: str | None, needs_line: boo
             mend=f"name one with --task: {', '.join(names)}; or give its path through the cohort",
         )
     found, path = (named or rows)[0]
-    return Place(task=found, path=path, line=line)
+    return Place(task=found, path=path, line=line, position_key=key)
+
+
+def _no_such_file(session: Session, name: str, endings: Sequence[str], task: Task | None) -> NotFound:
+    """The error for a path that no task has, with what may have been meant."""
+    query = select(File.path).distinct()
+    if task is not None:
+        query = query.where(File.task_id == task.id)
+    known = session.execute(query).scalars().all()
+    if not known:
+        return NotFound("no task has files yet", where=name or "''", mend=RUN_HINT)
+    # A path through a cohort is as good as the path that it ends in.
+    tried = next((one for one in endings if "did you mean" in suggestion(one, known)), name)
+    what = "no task has such a file" if task is None else f"{task.name} (task {task.id}) has no such file"
+    return NotFound(what, where=name or "''", mend=suggestion(tried, known))
 
 
 def _plain(name: str) -> str:

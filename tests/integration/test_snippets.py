@@ -224,8 +224,9 @@ def test_odd_files_come_back_byte_for_byte(database: Database, task: int) -> Non
 @pytest.mark.parametrize(
     ("files", "where"),
     [
-        ({"k.cpp": "a\nb\0c\n"}, "k.cpp:2"),
-        ({"k.cpp": "a\udcffc\n"}, "k.cpp:1"),
+        ({"k.cpp": "a\nb\ud800c\n"}, "k.cpp:2"),
+        ({"k/a": "a\n", "k/a/b": "b\n"}, "k/a/b"),
+        ({"k\udcff.cpp": "a\n"}, "path"),
         ({"../k.cpp": "a\n"}, "../k.cpp"),
         ({"/etc/k.cpp": "a\n"}, "/etc/k.cpp"),
         ({"": "a\n"}, "path"),
@@ -248,7 +249,7 @@ def test_what_is_not_there_is_said(database: Database, task: int) -> None:
         with pytest.raises(NotFound, match="no such file"):
             why(session, task, "b", 1)
         for line in (0, -1, 2):
-            with pytest.raises(NotFound, match="has 1 lines"):
+            with pytest.raises(NotFound, match="has 1 line "):
                 why(session, task, "a", line)
         with pytest.raises(NotFound, match="empty"):
             why(session, task, "empty", 1)

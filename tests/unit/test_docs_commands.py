@@ -16,7 +16,16 @@ from coordinator.local.doctor import Check
 from coordinator.report.outcomes import MatchRates, Report, RunRow, TaskRow, Totals
 from coordinator.report.story import Story
 from schema.jobs import Tokens
-from schema.lineage import BlamedLine, Explanation, Failure, FileChange, Step
+from schema.lineage import (
+    BlamedLine,
+    Ending,
+    Explanation,
+    Failure,
+    FileChange,
+    Relative,
+    Step,
+    Tombstone,
+)
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "commands.md"
@@ -166,9 +175,9 @@ def check_keys() -> set[str]:
         ("report", names_of(Report, RunRow, TaskRow, Totals, MatchRates, Tokens)),
         ("show", names_of(Story)),
         ("integrity", names_of(IntegrityReport, Reason, PathStep)),
-        ("why", names_of(Explanation, Step, Failure) | {"task", "name"}),
+        ("why", names_of(Explanation, Step, Failure, Relative, Ending) | {"task", "name"}),
         ("blame", names_of(BlamedLine)),
-        ("history", names_of(FileChange)),
+        ("history", names_of(FileChange, Tombstone)),
         ("doctor", names_of(Check) | {"works", "checks"}),
         ("check", check_keys()),
     ],

@@ -1,0 +1,139 @@
+"""What why, blame and history share: the failures behind rows, and where a file is to be found.
+
+The readers of a task's provenance ask with a path and a revision. Whether that revision has the file, and
+if not, which one does, is answered here once, so that all of them refuse in the same words.
+"""
+
+import difflib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select, text
+from sqlalchemy.orm import Session
+
+from schema.blobs import get_blob
+from schema.errors import NotFound
+from schema.tables import Blob, File, Revision
+
+SnippetKey = tuple[int, str]  # file id, position key
+
+_NEAR_NAMES = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failure:
+    """One failed benchmark behind a change.
+
+    Attributes:
+        benchmark: its name.
+        output: what it said, capped.
+        blob: digest of the whole text, if it was capped.
+    """
+
+    benchmark: str
+    output: str
+    blob: str | None
+
+
+_FAILURES = text("""
+SELECT x.file_id, x.position_key, x.revision, b.name, x.failure_output, x.failure_blob
+FROM unnest(CAST(:file_ids AS bigint[]), CAST(:keys AS text[])) AS u (file_id, key)
+JOIN snippet_failures x ON x.file_id = u.file_id AND x.position_key = u.key
+JOIN benchmarks b ON b.id = x.benchmark_id
+ORDER BY x.id
+""")
+
+
+def failures_of(session: Session, keys: Iterable[SnippetKey]) -> dict[tuple[int, str, int], list[Failure]]:
+    """The failures on rows: (file id, position key, revision) → failures, in the order they were written.
+
+    A row has failures of the revision that made it, and, if it was deleted, of the one that took it away.
+    """
+    wanted = list(keys)
+    found: dict[tuple[int, str, int], list[Failure]] = {}
+    columns = {"file_ids": [key[0] for key in wanted], "keys": [key[1] for key in wanted]}
+    for file_id, key, revision, name, output, blob in session.execute(_FAILURES, columns):
+        found.setdefault((file_id, key, revision), []).append(
+            Failure(benchmark=name, output=output, blob=blob)
+        )
+    return found
+
+
+def file_at(session: Session, task_id: int, path: str, at: Revision) -> int:
+    """The id of a file that a revision has.
+
+    Args:
+        session: an open transaction.
+        task_id: whose file.
+        path: as the task knows it ("kernel/add.cpp").
+        at: the revision.
+
+    Raises:
+        NotFound: the revision does not have it; the message says which round has it, or which files there are.
+    """
+    manifest: dict[str, str] = json.loads(get_blob(session, at.tree))
+    file_id = file_ever(session, task_id, path)
+    if path not in manifest:
+        raise _elsewhere(session, task_id, path, at)
+    return file_id
+
+
+def file_ever(session: Session, task_id: int, path: str) -> int:
+    """The id of a file that some revision of a task had.
+
+    Raises:
+        NotFound: the task never had it; the message names the nearest of its files.
+    """
+    file_id = session.execute(
+        select(File.id).where(File.task_id == task_id, File.path == path)
+    ).scalar_one_or_none()
+    if file_id is None:
+        known = session.execute(select(File.path).where(File.task_id == task_id)).scalars().all()
+        raise NotFound(
+            f"there is no such file: task {task_id} never had it", where=path, mend=suggestion(path, known)
+        )
+    return file_id
+
+
+def suggestion(path: str, known: Sequence[str]) -> str:
+    """Which of the known paths may have been meant, in words."""
+    if not known:
+        return "there are no files yet"
+    by_name: dict[str, list[str]] = {}
+    for one in sorted(set(known)):
+        by_name.setdefault(one.rpartition("/")[2].lower(), []).append(one)
+    whole = difflib.get_close_matches(path, sorted(set(known)), n=_NEAR_NAMES, cutoff=0.7)
+    names = difflib.get_close_matches(path.rpartition("/")[2].lower(), by_name, n=_NEAR_NAMES, cutoff=0.6)
+    near = list(dict.fromkeys([*whole, *(one for name in names for one in by_name[name])]))[:_NEAR_NAMES]
+    if near:
+        return f"did you mean {' or '.join(near)}?"
+    shown = sorted(set(known))
+    return f"its files: {', '.join(shown[:12])}" + (" …" if len(shown) > 12 else "")
+
+
+def _elsewhere(session: Session, task_id: int, path: str, at: Revision) -> NotFound:
+    """Why a revision lacks a file that others of the task have, and which round shows it."""
+    rows = session.execute(
+        select(Revision.revision, Revision.round, Revision.tree)
+        .where(Revision.task_id == task_id)
+        .order_by(Revision.revision)
+    ).all()
+    trees = session.execute(select(Blob.digest, Blob.data).where(Blob.digest.in_({row.tree for row in rows})))
+    having = {digest for digest, data in trees if path in json.loads(bytes(data))}
+    last_of_round = {row.round: row for row in rows}
+    showing = [round for round, row in last_of_round.items() if row.tree in having]
+    earlier = [row for row in rows if row.revision < at.revision and row.tree in having]
+    later = [row for row in rows if row.revision > at.revision and row.tree in having]
+    if earlier:
+        gone = next(row for row in rows if row.revision > earlier[-1].revision)
+        what = f"the file vanished in round {gone.round} (revision {gone.revision})"
+        best = max((round for round in showing if round <= earlier[-1].round), default=None)
+    elif later:
+        what = f"the file first appears in round {later[0].round} (revision {later[0].revision})"
+        best = min((round for round in showing if round >= later[0].round), default=None)
+    else:
+        what, best = "no revision of the task has the file", None
+    if best is None:
+        return NotFound(what, where=path, mend="it was gone again within a round; `opmend history` tells it")
+    return NotFound(what, where=path, mend=f"--round {best} shows it")
