@@ -21,6 +21,7 @@ from kb.context import RewriteContext
 from kb.source import Program, Source, ancestors, inside
 from schema.errors import EntryError
 from schema.results import Record
+from schema.texts import bytes_of, text_of
 
 logger = logging.getLogger(__name__)
 
@@ -236,13 +237,13 @@ def apply(files: Mapping[str, str], edits: Iterable[Edit]) -> dict[str, str] | N
         by_path.setdefault(edit.path, []).append(edit)
     changed = {}
     for path, listed in by_path.items():
-        data = files[path].encode()
+        data = bytes_of(files[path])
         ordered = sorted(listed, key=lambda edit: (edit.start, edit.end))
         if any(one.end > two.start for one, two in pairwise(ordered)):
             return None
         for edit in reversed(ordered):
-            data = data[: edit.start] + edit.text.encode() + data[edit.end :]
-        text = data.decode()
+            data = data[: edit.start] + bytes_of(edit.text) + data[edit.end :]
+        text = text_of(data)
         if text != files[path]:
             changed[path] = text
     return changed

@@ -14,6 +14,8 @@ from itertools import accumulate
 import tree_sitter_cpp
 from tree_sitter import Language, Node, Parser
 
+from schema.texts import bytes_of, text_of
+
 LANGUAGE = Language(tree_sitter_cpp.language())
 SUFFIXES = (".cpp", ".cc", ".cxx", ".h", ".hpp", ".hxx", ".asc", ".inc")
 MASKED = re.compile(
@@ -101,14 +103,14 @@ class Source:
 
     def __init__(self, path: str, text: str) -> None:
         self.path = path
-        self.data = text.encode()
+        self.data = bytes_of(text)
         masked = MASKED.sub(lambda match: re.sub(rb"[^\n]", b" ", match.group()), self.data)
         self.tree = Parser(LANGUAGE).parse(masked)
         self.root = self.tree.root_node
 
     def text(self, node: Node) -> str:
         """The source text of a node."""
-        return self.data[node.start_byte : node.end_byte].decode(errors="replace")
+        return text_of(self.data[node.start_byte : node.end_byte])
 
     def line(self, node: Node) -> int:
         """The 1-based line a node starts on."""

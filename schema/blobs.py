@@ -1,7 +1,8 @@
 """Blobs: bytes by their SHA-256, and trees: a workspace as one digest.
 
-A tree manifest is canonical JSON {"path": "digest of its bytes", …}; two equal workspaces share one
-digest, so "the same candidate again" is one comparison.
+Texts are files of a workspace, byte for byte (`schema.texts`). A tree manifest is canonical JSON
+{"path": "digest of its bytes", …}; two equal workspaces share one digest, so "the same candidate again" is
+one comparison.
 """
 
 import json
@@ -14,7 +15,10 @@ from sqlalchemy.orm import Session
 from schema.canonical import canonical_json, digest
 from schema.errors import NotFound
 from schema.tables import Blob
+from schema.texts import bytes_of, text_of
 
+# Bytes as they stood in a workspace; mostly text, and nobody says in which encoding.
+FILE_MEDIA_TYPE = "text/plain"
 TREE_MEDIA_TYPE = "application/vnd.opmend.tree+json"
 
 
@@ -49,21 +53,27 @@ def get_blob(session: Session, key: str) -> bytes:
 
 
 def tree_digest(files: Mapping[str, str]) -> str:
-    """The digest of a workspace, without storing it."""
-    return digest(_manifest({path: digest(text.encode()) for path, text in files.items()}))
+    """The digest of a workspace, without storing it.
+
+    Raises:
+        BadInput: a text stands for no bytes.
+    """
+    return digest(_manifest({path: digest(bytes_of(text, path)) for path, text in files.items()}))
 
 
 def put_tree(session: Session, files: Mapping[str, str]) -> str:
-    """Store a workspace (path → text) and return its tree digest."""
+    """Store a workspace (path → text) and return its tree digest.
+
+    Raises:
+        BadInput: a text stands for no bytes.
+    """
     paths = sorted(files)
-    digests = put_blobs(
-        session, [files[path].encode() for path in paths], media_type="text/plain; charset=utf-8"
-    )
+    digests = put_blobs(session, [bytes_of(files[path], path) for path in paths], media_type=FILE_MEDIA_TYPE)
     return put_blob(session, _manifest(dict(zip(paths, digests, strict=True))), media_type=TREE_MEDIA_TYPE)
 
 
 def get_tree(session: Session, key: str) -> dict[str, str]:
-    """Read a workspace back: path → text, sorted by path.
+    """Read a workspace back: path → text, sorted by path; bytes that are no UTF-8 as in `schema.texts`.
 
     Raises:
         NotFound: the tree or one of its files is not in the store.
@@ -72,7 +82,7 @@ def get_tree(session: Session, key: str) -> dict[str, str]:
     rows = session.execute(
         select(Blob.digest, Blob.data).where(Blob.digest.in_(set(manifest.values())))
     ).all()
-    texts = {row.digest: bytes(row.data).decode() for row in rows}
+    texts = {row.digest: text_of(bytes(row.data)) for row in rows}
     missing = sorted(path for path, part in manifest.items() if part not in texts)
     if missing:
         raise NotFound(

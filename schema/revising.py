@@ -15,6 +15,7 @@ from schema.diff import Change, Operation, Place, split_lines
 from schema.position_keys import keys_between
 from schema.redaction import storable_message
 from schema.syntax import LineSyntax, syntax_of_lines
+from schema.texts import bytes_of, is_showable, shown
 
 # A row's failure text is for people; a whole compiler log goes to a blob, once.
 FAILURE_CHARACTERS = 1_000
@@ -38,7 +39,7 @@ SnippetKey = tuple[int, str]  # file id, position key
 
 @dataclass(frozen=True, kw_only=True)
 class LiveRows:
-    """The visible rows of a file, in order."""
+    """The visible rows of a file, in order; lines byte for byte, as `schema.texts` has them."""
 
     file_id: int
     keys: list[str]
@@ -157,21 +158,23 @@ class Revising:
         syntax: dict[str, list[LineSyntax]] = {
             path: syntax_of_lines(path, self.texts[path], wanted) for path, wanted in rows.items()
         }
+        fresh = [lines[path][index] for path, index in self.fresh]
         self.session.execute(
             text(
-                "INSERT INTO snippets (file_id, position_key, content, created_revision, created_round, "
+                "INSERT INTO snippets (file_id, position_key, content, raw, created_revision, created_round, "
                 "                      scope, node_kind) "
-                "SELECT file_id, position_key, content, :revision, :round, scope, node_kind FROM unnest("
+                "SELECT file_id, position_key, content, raw, :revision, :round, scope, node_kind FROM unnest("
                 "CAST(:file_ids AS bigint[]), CAST(:keys AS text[]), CAST(:contents AS text[]), "
-                "CAST(:scopes AS text[]), CAST(:kinds AS text[])) "
-                "AS u (file_id, position_key, content, scope, node_kind)"
+                "CAST(:raws AS bytea[]), CAST(:scopes AS text[]), CAST(:kinds AS text[])) "
+                "AS u (file_id, position_key, content, raw, scope, node_kind)"
             ),
             {
                 "revision": self.revision,
                 "round": self.round,
                 "file_ids": [file_id for file_id, _ in self.fresh.values()],
                 "keys": [key for _, key in self.fresh.values()],
-                "contents": [lines[path][index] for path, index in self.fresh],
+                "contents": [shown(line) for line in fresh],
+                "raws": [None if is_showable(line) else bytes_of(line) for line in fresh],
                 "scopes": [syntax[path][index].scope for path, index in self.fresh],
                 "kinds": [syntax[path][index].node_kind for path, index in self.fresh],
             },

@@ -2,8 +2,9 @@
 
 A revision is written from the full new text of all files. Unchanged lines keep their rows and keys; changed
 ones become tombstones and get successors at fresh keys, with lineage edges between them and a failure row for
-each failed benchmark (TraceCoder 4.4 and 5, repaired as research/provenance.md says). Files are not decoded
-or normalised: what is read back is what was written, byte for byte.
+each failed benchmark (TraceCoder 4.4 and 5, repaired as research/provenance.md says). What is read back is what
+was written, byte for byte: texts are those of `schema.texts`, so bytes that are no UTF-8 and NUL come through, and a
+binary file is a file with odd lines. docs/store.md tells what becomes of every odd input.
 
 The caller owns the transaction. Writers of one task take turns on the task's row, because two writers in one
 gap would choose the same keys (D11).
@@ -18,12 +19,14 @@ from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
 from schema.blobs import get_blob, put_tree
-from schema.diff import align, split_lines
+from schema.diff import Change, Operation, align, split_lines
 from schema.errors import BadInput, NotFound
 from schema.redaction import redact, storable_message
+from schema.renames import align_files
 from schema.revising import FAILURE_CHARACTERS, FailureCause, LiveRows, Revising, SnippetKey
 from schema.tables import Benchmark, File, Revision, Snippet, SnippetExplanation, Task
 from schema.tables.base import Json
+from schema.texts import bytes_of, is_showable, settled, shown, text_of
 
 __all__ = [
     "FAILURE_CHARACTERS",
@@ -44,7 +47,8 @@ class StoredSnippet:
 
     Attributes:
         line: its number in its file at that revision, from 1.
-        content: the line with its terminator.
+        content: the line with its terminator, to be shown: U+FFFD stands for what text can't hold.
+        raw: the exact bytes of a line that `content` can't hold; None where it does.
     """
 
     file_id: int
@@ -56,6 +60,12 @@ class StoredSnippet:
     node_kind: str
     created_revision: int
     created_round: int
+    raw: bytes | None = None
+
+    @property
+    def exact(self) -> str:
+        """The line byte for byte, as `schema.texts` has it."""
+        return _exact(self.content, self.raw)
 
 
 def benchmark_id(session: Session, *, task_id: int, name: str, kind: str, spec: Json) -> int:
@@ -72,10 +82,10 @@ def benchmark_id(session: Session, *, task_id: int, name: str, kind: str, spec: 
             "INSERT INTO benchmarks (task_id, name, kind, spec) "
             "VALUES (:task_id, :name, :kind, CAST(:spec AS jsonb)) ON CONFLICT (task_id, name) DO NOTHING"
         ),
-        {"task_id": task_id, "name": name, "kind": kind, "spec": json.dumps(spec)},
+        {"task_id": task_id, "name": shown(name), "kind": kind, "spec": json.dumps(spec)},
     )
     return session.execute(
-        select(Benchmark.id).where(Benchmark.task_id == task_id, Benchmark.name == name)
+        select(Benchmark.id).where(Benchmark.task_id == task_id, Benchmark.name == shown(name))
     ).scalar_one()
 
 
@@ -112,19 +122,26 @@ def write_revision(
         The number of the new revision: 0 for the first, then one more each time, also if nothing changed.
 
     Raises:
-        BadInput: a file holds NUL or a lone surrogate, which Postgres text can't carry.
+        BadInput: a path leads out of the workspace or is no UTF-8, a file lies in another file, a text holds a
+            surrogate that stands for no byte, or the round is before that of the last revision.
         NotFound: no such task, or no such revision to restore.
         PositionKeyError: a gap of a file is used up.
     """
-    _check(files)
+    files = _checked(files)
     _lock(session, task_id)
     last = session.execute(
-        select(Revision.revision, Revision.tree)
+        select(Revision.revision, Revision.round, Revision.tree)
         .where(Revision.task_id == task_id)
         .order_by(Revision.revision.desc())
         .limit(1)
     ).one_or_none()
     revision = 0 if last is None else last.revision + 1
+    if last is not None and round < last.round:
+        raise BadInput(
+            f"round {round} comes after round {last.round}",
+            where=f"task {task_id}, revision {revision}",
+            mend="rounds only go on",
+        )
     before = {} if last is None else _manifest(session, last.tree)
     tree = put_tree(session, files)
     session.add(Revision(task_id=task_id, revision=revision, round=round, cause=cause, tree=tree))
@@ -147,14 +164,18 @@ def write_revision(
     if not changed:
         return revision
     live = _live(session, _file_ids(session, task_id, changed))
-    operations = align(
+    operations = align_files(
         {path: live[path].lines for path in changed},
         {path: split_lines(files[path]) for path in changed if path in files},
     )
-    change = Revising(
-        session, task_id, revision, round, {path: files.get(path, "") for path in changed}, live
-    )
-    change.write(operations, failures, _restored(session, task_id, restores, files))
+    restored = {
+        **_returned(
+            session, {path: live[path].file_id for path in changed if path not in before}, operations, files
+        ),
+        **_restored(session, task_id, restores, files),
+    }
+    texts = {path: files.get(path, "") for path in changed}
+    Revising(session, task_id, revision, round, texts, live).write(operations, failures, restored)
     return revision
 
 
@@ -170,7 +191,7 @@ def read_files(
         round: the last revision up to this round.
 
     Returns:
-        path → text, by path; empty files included.
+        path → text as `schema.texts` has it, by path; empty files included.
 
     Raises:
         NotFound: no such task, revision or round.
@@ -178,13 +199,13 @@ def read_files(
     row = revision_at(session, task_id, revision=revision, round=round)
     paths = _manifest(session, row.tree)
     lines: dict[str, list[str]] = {path: [] for path in sorted(paths)}
-    for path, content in session.execute(
-        select(File.path, Snippet.content)
+    for path, content, raw in session.execute(
+        select(File.path, Snippet.content, Snippet.raw)
         .join(Snippet, Snippet.file_id == File.id)
         .where(File.task_id == task_id, *_visible(row.revision))
         .order_by(File.path, Snippet.position_key)
     ):
-        lines[path].append(content)
+        lines[path].append(_exact(content, raw))
     return {path: "".join(parts) for path, parts in lines.items()}
 
 
@@ -224,6 +245,7 @@ def snippets_at(
             Snippet.position_key,
             func.row_number().over(partition_by=Snippet.file_id, order_by=Snippet.position_key).label("line"),
             Snippet.content,
+            Snippet.raw,
             Snippet.scope,
             Snippet.node_kind,
             Snippet.created_revision,
@@ -270,22 +292,30 @@ def _visible(revision: int) -> tuple[Any, Any]:
     )
 
 
-def _check(files: Mapping[str, str]) -> None:
+def _exact(content: str, raw: bytes | None) -> str:
+    return content if raw is None else text_of(raw)
+
+
+def _checked(files: Mapping[str, str]) -> dict[str, str]:
+    """The files as they are stored: one text for the same bytes.
+
+    Raises:
+        BadInput: as `write_revision`.
+    """
+    found = {}
     for path, content in files.items():
-        if not path or "\0" in path or path.startswith("/") or ".." in path.split("/"):
-            raise BadInput(f"{path!r} is no path inside a workspace", mend="give relative paths")
-        if "\0" in content:
-            line = content[: content.index("\0")].count("\n") + 1
-            raise BadInput(
-                "the file holds a NUL byte", where=f"{path}:{line}", mend="only text files can be repaired"
-            )
-        try:
-            content.encode()
-        except UnicodeEncodeError as error:
-            line = content[: error.start].count("\n") + 1
-            raise BadInput(
-                "the file is not valid UTF-8", where=f"{path}:{line}", mend="save the file as UTF-8"
-            ) from error
+        if not path or not is_showable(path) or path.startswith("/") or ".." in path.split("/"):
+            raise BadInput(f"{path!r} is no path inside a workspace", mend="give relative paths in UTF-8")
+        folder = path.rpartition("/")[0]
+        while folder:
+            if folder in files:
+                raise BadInput(
+                    "a file lies in another file", where=path, mend=f"rename it, or remove {folder}"
+                )
+            folder = folder.rpartition("/")[0]
+        bytes_of(content, path)
+        found[path] = settled(content)
+    return found
 
 
 def _lock(session: Session, task_id: int) -> None:
@@ -315,13 +345,13 @@ def _file_ids(session: Session, task_id: int, paths: list[str]) -> dict[str, int
 def _live(session: Session, file_ids: dict[str, int]) -> dict[str, LiveRows]:
     live = {path: LiveRows(file_id=file_id, keys=[], lines=[]) for path, file_id in file_ids.items()}
     paths = {file_id: path for path, file_id in file_ids.items()}
-    for file_id, key, content in session.execute(
-        select(Snippet.file_id, Snippet.position_key, Snippet.content)
+    for file_id, key, content, raw in session.execute(
+        select(Snippet.file_id, Snippet.position_key, Snippet.content, Snippet.raw)
         .where(Snippet.file_id.in_(paths), Snippet.disabled_revision.is_(None))
         .order_by(Snippet.file_id, Snippet.position_key)
     ):
         live[paths[file_id]].keys.append(key)
-        live[paths[file_id]].lines.append(content)
+        live[paths[file_id]].lines.append(_exact(content, raw))
     return live
 
 
@@ -338,6 +368,43 @@ def _restored(
         (path, index): (snippet.file_id, snippet.position_key)
         for path, snippets in by_path.items()
         # A file that differs from the state it claims to restore restores nothing.
-        if files.get(path) == "".join(snippet.content for snippet in snippets)
+        if files.get(path) == "".join(snippet.exact for snippet in snippets)
         for index, snippet in enumerate(snippets)
+    }
+
+
+def _returned(
+    session: Session, appeared: Mapping[str, int], operations: Sequence[Operation], files: Mapping[str, str]
+) -> dict[tuple[str, int], SnippetKey]:
+    """Place of each line of a file that was gone and is back → the tombstone that it comes back from.
+
+    Only lines that come from nowhere else count; a file that was renamed away and back has its moves.
+    """
+    rows = session.execute(
+        text(
+            "SELECT s.file_id, s.position_key, s.content, s.raw FROM snippets s "
+            "WHERE s.file_id = ANY(CAST(:file_ids AS bigint[])) AND s.disabled_revision = "
+            "(SELECT max(m.disabled_revision) FROM snippets m WHERE m.file_id = s.file_id) "
+            "ORDER BY s.file_id, s.position_key"
+        ),
+        {"file_ids": sorted(appeared.values())},
+    ).all()
+    if not rows:
+        return {}
+    paths = {file_id: path for path, file_id in appeared.items()}
+    keys: dict[str, list[SnippetKey]] = {}
+    lines: dict[str, list[str]] = {}
+    for file_id, key, content, raw in rows:
+        keys.setdefault(paths[file_id], []).append((file_id, key))
+        lines.setdefault(paths[file_id], []).append(_exact(content, raw))
+    inserted = {
+        (operation.new.path, operation.new.index)
+        for operation in operations
+        if operation.new is not None and operation.change is Change.INSERTED
+    }
+    return {
+        (operation.new.path, operation.new.index): keys[operation.old.path][operation.old.index]
+        for operation in align(lines, {path: split_lines(files[path]) for path in lines})
+        if operation.change is Change.EQUAL and operation.old is not None and operation.new is not None
+        if (operation.new.path, operation.new.index) in inserted
     }

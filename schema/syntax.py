@@ -14,6 +14,8 @@ import tree_sitter
 import tree_sitter_cpp
 import tree_sitter_python
 
+from schema.texts import shown
+
 _EXTENSIONS = {
     ".py": "python",
     ".pyi": "python",
@@ -63,6 +65,12 @@ class LineSyntax:
 
 NOTHING = LineSyntax()
 
+# A megabyte without a space is a name to a grammar, and every line inside would carry it.
+LONGEST_NAME = 200
+LONGEST_SCOPE = 1_000
+# Ten thousand blocks in each other have fifty million lines between them; what lies deeper is left undescribed.
+MOST_STEPS = 5_000_000
+
 
 def language_of(path: str) -> str | None:
     """The language of a file by its extension: "cpp", "python", or None."""
@@ -84,8 +92,8 @@ def syntax_of_lines(path: str, text: str, wanted: Collection[int] | None = None)
     language = language_of(path)
     if language is None or not count:
         return [NOTHING] * count
-    # Lone surrogates can't be encoded, and must not make a file unreadable.
-    source = text.encode("utf-8", "replace")
+    # tree-sitter parses round what is no UTF-8, and columns count bytes either way.
+    source = text.encode("utf-8", "surrogatepass")
     if language == "cpp":
         source = _QUALIFIERS.sub(lambda match: b" " * len(match.group()), source)
     starts: list[int | None] = []
@@ -119,8 +127,9 @@ def _walk(
     scopes = [""] * count
     kinds = [""] * count
     settled = [False] * count
+    steps = 0
     stack = [(child, "") for child in reversed(tree.root_node.named_children)]
-    while stack:
+    while stack and steps < MOST_STEPS:
         node, scope = stack.pop()
         first, last = node.start_point.row, min(node.end_point.row, count - 1)
         if first >= count or (before is not None and before[first] == before[last + 1]):
@@ -131,12 +140,13 @@ def _walk(
             continue
         if node.type in _SCOPES:
             name = _name_of(node)
-            if name:
+            if name and len(scope) < LONGEST_SCOPE:
                 scope = f"{scope}{separator}{name}" if scope else name
                 scopes[first : last + 1] = [scope] * (last + 1 - first)
         if starts_line and not settled[first] and not _TOKEN.fullmatch(node.type):
             kinds[first] = node.type
             settled[first] = not transparent
+        steps += last - first + 1
         for row in range(first + 1, last + 1):
             if not settled[row]:
                 kinds[row] = node.type
@@ -158,4 +168,4 @@ def _name_of(node: tree_sitter.Node) -> str:
             name = declarator
         declarator = inner
     text = name.text if name is not None else None
-    return " ".join(text.decode("utf-8", "replace").split()) if text else ""
+    return " ".join(shown(text[:LONGEST_NAME].decode("utf-8", "replace")).split()) if text else ""

@@ -1,8 +1,9 @@
 """An operator's workspace: what one task starts from, read and checked.
 
-A workspace is a directory, or the same as texts by path. It has model.py (the reference, class Model), a case
-file, model_new_ascendc.py (the adapter, class ModelNew), kernel/ with pybind11.cpp, and operator.toml, where all
-is optional. Nothing of it is imported here: the adapter is hostile code and is only parsed.
+A workspace is a directory, or the same as texts by path (`schema.texts`: every byte is kept). It has model.py (the
+reference, class Model), a case file, model_new_ascendc.py (the adapter, class ModelNew), kernel/ with pybind11.cpp,
+and operator.toml, where all is optional. Nothing of it is imported here: the adapter is hostile code and is only
+parsed.
 """
 
 import ast
@@ -16,9 +17,13 @@ from typing import Any
 from pydantic import ConfigDict, Field
 
 from schema.cases import INTEGER_LIMITS, Case, TensorInput, parse_json_lines, read_cases_toml
+from schema.directory import check_path, read_files
 from schema.errors import CaseFileError, WorkspaceError
 from schema.input_rules import Distribution, InputRule, evaluate_bound, parse_input_rules
 from schema.results import Record
+from schema.texts import bytes_of, first_odd_line
+
+__all__ = ["Workspace", "check_path", "check_rules", "read_files"]
 
 REFERENCE = "model.py"
 ADAPTER = "model_new_ascendc.py"
@@ -41,28 +46,6 @@ CATEGORIES = (
 TOLERANCES = ("mere_mare", "allclose_1e2", "npukernelbench_v2", "multikernelbench", "kernelbench")
 DEFAULT_SEED = 1
 
-MOST_FILE_BYTES = 4 << 20
-MOST_BYTES = 32 << 20
-MOST_FILES = 500
-
-# What builds and editors leave behind; a workspace is its sources.
-_SKIPPED_DIRECTORIES = {"build", "build_out", "__pycache__", "node_modules"}
-_SKIPPED_SUFFIXES = {
-    ".so",
-    ".o",
-    ".a",
-    ".pyc",
-    ".pyd",
-    ".pt",
-    ".pth",
-    ".bin",
-    ".png",
-    ".jpg",
-    ".pdf",
-    ".zip",
-    ".gz",
-    ".log",
-}
 _FACT_KEYS = {"name", "level", "category", "tolerance", "seed", "source", "inputs", "description"}
 
 
@@ -118,7 +101,7 @@ class Workspace(Record):
         """Read a workspace from disk.
 
         Raises:
-            WorkspaceError: a part is missing, broken, too large, no text, or leads out of the directory.
+            WorkspaceError: a part is missing, broken, too large, or leads out of the directory.
             CaseFileError: the case file does not parse.
         """
         root = Path(directory)
@@ -129,7 +112,8 @@ class Workspace(Record):
         """Check the texts of a workspace and read its facts.
 
         Args:
-            files: texts by relative path with "/".
+            files: texts by relative path with "/", as `schema.texts` has them. What is read here must be UTF-8
+                (operator.toml, the cases) or Python (model.py, the adapter); the rest may hold anything.
             name: the name to use if operator.toml has none; the case file's stem comes last.
             where: a directory to put before the paths in messages.
 
@@ -148,12 +132,13 @@ class Workspace(Record):
                 where=where or None,
                 mend="bind the kernels there (torch/extension.h)",
             )
-        facts = _facts(files.get(FACTS, ""), prefix + FACTS)
+        facts = _facts(_plain(files.get(FACTS, ""), prefix + FACTS), prefix + FACTS)
         case_file = _case_file(files, facts.get("name") or name, where or None)
+        cases_text = _plain(files[case_file], prefix + case_file)
         if case_file == CASES:
-            cases, case_source = read_cases_toml(files[case_file], prefix + case_file)
+            cases, case_source = read_cases_toml(cases_text, prefix + case_file)
         else:
-            cases, case_source = parse_json_lines(files[case_file], prefix + case_file), ""
+            cases, case_source = parse_json_lines(cases_text, prefix + case_file), ""
         stem = re.sub(r"^\d+_", "", PurePosixPath(case_file).stem)
         called = facts.get("name") or name or stem
         rules = parse_input_rules(facts.get("inputs", {}), where=prefix + FACTS)
@@ -259,80 +244,16 @@ def _check_fits(low: float, high: float, limits: tuple[int, int] | None, dtype: 
         )
 
 
-def check_path(path: str, *, where: str | None = None) -> None:
-    """Refuse a path that is absolute, leaves the workspace, or is not plain.
+def _plain(text: str, where: str) -> str:
+    """The text of a file that is read here, without its byte order mark.
 
     Raises:
-        WorkspaceError: naming the path.
+        WorkspaceError: it holds bytes that are no UTF-8, or NUL.
     """
-    parts = path.split("/")
-    if path.startswith("/") or "\\" in path or "\0" in path or any(part in ("", ".", "..") for part in parts):
-        raise WorkspaceError(
-            f"path {path!r} is not plain", where=where, mend="use relative paths with / and no .."
-        )
-
-
-def read_files(root: Path) -> dict[str, str]:
-    """The texts below a directory by relative path, without hidden files, builds and binaries.
-
-    Raises:
-        WorkspaceError: no directory; a file is too large, no UTF-8, or a link out of the directory.
-    """
-    if not root.is_dir():
-        raise WorkspaceError(
-            "no such workspace directory", where=str(root), mend="name a directory with model.py in it"
-        )
-    top = root.resolve()
-    files: dict[str, str] = {}
-    total = 0
-    for folder, folders, names in os.walk(root):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".")
-            and name not in _SKIPPED_DIRECTORIES
-            and not _is_link_inside(Path(folder, name), top)
-        )
-        for name in sorted(names):
-            place = Path(folder, name)
-            if name.startswith(".") or place.suffix in _SKIPPED_SUFFIXES:
-                continue
-            _is_link_inside(place, top)
-            if not place.is_file():
-                raise WorkspaceError(
-                    "not a regular file", where=str(place), mend="remove it or the broken link"
-                )
-            size = place.stat().st_size
-            total += size
-            if size > MOST_FILE_BYTES or total > MOST_BYTES or len(files) >= MOST_FILES:
-                raise WorkspaceError(
-                    f"too large: limits are {MOST_FILE_BYTES} bytes a file, {MOST_BYTES} in all, {MOST_FILES} files",
-                    where=str(place),
-                    mend="leave sources and cases only",
-                )
-            try:
-                files[place.relative_to(root).as_posix()] = place.read_bytes().decode("utf-8-sig")
-            except UnicodeDecodeError as error:
-                raise WorkspaceError(
-                    f"no UTF-8 text (byte {error.start})",
-                    where=str(place),
-                    mend="save it as UTF-8 or remove it",
-                ) from error
-            except OSError as error:
-                raise WorkspaceError(
-                    f"unreadable: {error.strerror}", where=str(place), mend="allow reading"
-                ) from error
-    return files
-
-
-def _is_link_inside(place: Path, top: Path) -> bool:
-    if not place.is_symlink():
-        return False
-    if not place.resolve().is_relative_to(top):
-        raise WorkspaceError(
-            "a link that leads out of the workspace", where=str(place), mend="copy the file in"
-        )
-    return True
+    line = first_odd_line(text)
+    if line is not None:
+        raise WorkspaceError("not UTF-8", where=f"{where}:{line}", mend="save it as UTF-8")
+    return text.removeprefix("\ufeff")
 
 
 def _need(files: Mapping[str, str], path: str, wanted: str, prefix: str) -> ast.Module:
@@ -341,7 +262,8 @@ def _need(files: Mapping[str, str], path: str, wanted: str, prefix: str) -> ast.
             f"no {path}", where=prefix.rstrip("/") or None, mend=f"write it with class {wanted}"
         )
     try:
-        tree = ast.parse(files[path])
+        # Bytes, as Python itself will read the file: with its byte order mark and its coding comment.
+        tree = ast.parse(bytes_of(files[path]))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         line = getattr(error, "lineno", None) or 1
         message = getattr(error, "msg", None) or str(error)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from kb.entry import Entry, load_entries
+from schema.texts import is_binary, shown
 
 SYSTEM = """\
 You repair AscendC kernels that compile and run on a Huawei Ascend NPU but give numerically wrong results.
@@ -19,6 +20,7 @@ Rules:
 """
 
 MOST_TEXT = 24_000
+BINARY = "(a binary file)"
 
 
 def first_message(brief: Mapping[str, Any], files: Mapping[str, str]) -> str:
@@ -26,14 +28,14 @@ def first_message(brief: Mapping[str, Any], files: Mapping[str, str]) -> str:
 
     Args:
         brief: what the engine gathered: failure, entries, trials, history, forbidden directions.
-        files: the workspace.
+        files: the workspace; what text can't hold is shown as U+FFFD.
     """
     parts = [
         f"Operator {brief.get('name', '')} ({brief.get('category', '')}), "
         f"round {brief.get('round', 1)} of {brief.get('rounds', 1)}.",
-        section("Specification: the reference in torch", files.get("model.py", "")),
+        section("Specification: the reference in torch", shown(files.get("model.py", ""))),
         *(
-            section(f"File {path}", text)
+            section(f"File {path}", BINARY if is_binary(text) else shown(text))
             for path, text in sorted(files.items())
             if path.startswith("kernel/") or path == "model_new_ascendc.py"
         ),

@@ -6,6 +6,7 @@ from kb.rewrite import propose
 from schema.blobs import get_tree, put_tree, tree_digest
 from schema.execute import Work
 from schema.jobs import Proposal, Proposals, RewritePayload
+from schema.texts import shown
 
 
 def rewrite(work: Work) -> Proposals:
@@ -41,9 +42,9 @@ def rewrite(work: Work) -> Proposals:
                         tree=digest,
                         entry=proposal.entry,
                         rewrite=proposal.rewrite,
-                        title=proposal.title,
+                        title=shown(proposal.title),
                         direction=f"{proposal.rewrite} @ {', '.join(targets)}",
-                        explanation=proposal.explanation,
+                        explanation=shown(proposal.explanation),
                         locations=proposal.locations,
                     ),
                 )

@@ -14,6 +14,7 @@ from schema.errors import BadInput
 from schema.execute import Work
 from schema.jobs import ToolRequest, TurnPayload, TurnResult
 from schema.tables import ModelCall
+from schema.texts import shown
 from workers.llm.client import Reply, ToolCall, complete
 from workers.llm.replies import parse_object
 from workers.prompts import SYSTEM, first_message
@@ -43,7 +44,10 @@ def turn(work: Work) -> TurnResult:
     with work.database.transaction() as session:
         tree = put_tree(session, desk.files)
         transcript = put_blob(
-            session, json.dumps(messages, ensure_ascii=False).encode(), media_type=TRANSCRIPT_MEDIA_TYPE
+            # A reply may hold half a surrogate pair, which no provider takes back.
+            session,
+            shown(json.dumps(messages, ensure_ascii=False)).encode(),
+            media_type=TRANSCRIPT_MEDIA_TYPE,
         )
         _record(work, payload, reply, session)
     return TurnResult(tree=tree, transcript=transcript, request=request, detail=detail, tokens=reply.tokens)
@@ -96,7 +100,8 @@ def _answer(reply: Reply, desk: Desk, messages: list[dict[str, Any]]) -> tuple[T
 
 def _detail(call: ToolCall) -> dict[str, Any]:
     try:
-        return {key: value for key, value in parse_object(call.arguments).items() if isinstance(value, str)}
+        found = parse_object(call.arguments)
+        return {shown(key): shown(value) for key, value in found.items() if isinstance(value, str)}
     except BadInput:
         return {}
 

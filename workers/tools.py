@@ -4,6 +4,7 @@ A session edits a mapping of texts, never a disk: nothing a reply says can reach
 this machine. Edits outside kernel/ are refused (design.md, Trust).
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,10 +12,12 @@ from typing import Any
 from kb.entry import load_entries
 from schema.errors import BadInput, WorkspaceError
 from schema.jobs import ToolRequest
+from schema.texts import is_binary, settled, shown
 from schema.workspace import check_path
 from workers.llm.client import ToolCall
 from workers.llm.replies import parse_object
 
+_HALF = re.compile("[\ud800-\udfff]")
 MOST_READ = 60_000
 MOST_FILE = 400_000
 SUFFIXES = (".cpp", ".h", ".hpp", ".cc", ".cxx", ".inl", ".asc")
@@ -111,13 +114,16 @@ def _text(arguments: Mapping[str, Any], name: str) -> str:
     value = arguments.get(name)
     if not isinstance(value, str):
         raise BadInput(f"the argument {name!r} must be text", mend="call the tool again")
-    return value
+    # Half a surrogate pair in a reply stands for no byte of any file; U+FFFD is what the model was shown for one.
+    return _HALF.sub("\ufffd", value)
 
 
 def _read(files: Mapping[str, str], path: str) -> str:
     if path not in files:
         raise BadInput(f"no such file {path!r}", mend=f"there are: {', '.join(sorted(files))}")
-    text = files[path]
+    if is_binary(files[path]):
+        raise BadInput("a binary file", where=path, mend="read a source")
+    text = shown(files[path])
     if len(text) > MOST_READ:
         return text[:MOST_READ] + f"\n… cut: {len(text) - MOST_READ} characters more"
     return text
@@ -139,21 +145,50 @@ def _edit(desk: Desk, path: str, old: str, new: str) -> str:
     text = desk.files.get(path)
     if text is None:
         raise BadInput("no such file", where=path, mend="write_file makes a new one")
-    count = text.count(old) if old else 0
+    # Both have the same length, so a place in what was shown is a place in the file.
+    seen = shown(text)
+    count = seen.count(old) if old else 0
     if count != 1:
         raise BadInput(
             f"the passage occurs {count} times", where=path, mend="give a passage that occurs once"
         )
-    return _store(desk, path, text.replace(old, new))
+    start = seen.index(old)
+    end = start + len(old)
+    kept = _with_odd_bytes(text[start:end], old, new)
+    return _store(desk, path, settled(text[:start] + kept + text[end:]))
+
+
+def _with_odd_bytes(text: str, old: str, new: str) -> str:
+    """The new passage with the bytes that the old one's U+FFFD stood for, where it still holds them in order."""
+    if text == old:
+        return new
+    # What both passages begin and end with did not change.
+    first = _alike(old, new)
+    last = _alike(old[first:][::-1], new[first:][::-1])
+    middle = slice(first, len(old) - last)
+    odd = iter([kept for kept, seen in zip(text[middle], old[middle], strict=True) if seen == "\ufffd"])
+    written = new[first : len(new) - last]
+    if written.count("\ufffd") == old[middle].count("\ufffd"):
+        written = "".join(next(odd) if character == "\ufffd" else character for character in written)
+    return text[:first] + written + text[len(old) - last :]
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts begin alike with."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (left, right) in pairs if left != right), min(len(one), len(other)))
 
 
 def _write(desk: Desk, path: str, text: str) -> str:
     _allow(path)
+    for other in desk.files:
+        if other.startswith(path + "/") or path.startswith(other + "/"):
+            raise BadInput(f"{other} is there already", where=path, mend="choose another name")
     return _store(desk, path, text)
 
 
 def _store(desk: Desk, path: str, text: str) -> str:
-    if len(text) > MOST_FILE or "\0" in text:
+    if len(text) > MOST_FILE or text.count("\0") > desk.files.get(path, "").count("\0"):
         raise BadInput("the text is too long or holds NUL", where=path, mend="keep sources short and plain")
     desk.files[path] = text
     desk.edited.add(path)

@@ -11,6 +11,7 @@ from schema.blobs import tree_digest
 from schema.canonical import canonical_json, digest
 from schema.compact import compact_set
 from schema.results import Record
+from schema.texts import bytes_of
 from schema.workspace import Workspace
 
 
@@ -92,7 +93,7 @@ def _entry(operator: FrozenOperator) -> dict[str, Any]:
         "level": operator.level,
         "category": operator.category,
         "tree": operator.tree,
-        "files": {path: digest(text.encode()) for path, text in sorted(operator.files.items())},
+        "files": {path: digest(bytes_of(text)) for path, text in sorted(operator.files.items())},
         "compact": list(operator.compact),
         "compact_digest": digest(canonical_json([operator.case_names[index] for index in operator.compact])),
         "full": len(operator.full),

@@ -1,7 +1,5 @@
 """Submit a run: a frozen cohort × arm × model × trials becomes tasks, in one transaction."""
 
-import re
-
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import Session
@@ -109,9 +107,6 @@ def _check(name: str, operators: tuple[FrozenOperator, ...]) -> None:
         stray = sorted((set(operator.compact) | set(operator.cut)) - set(operator.full))
         if stray:
             raise CohortError(f"case {stray[0]} of {operator.name} is not in its full set", where=name)
-        for path, text in operator.files.items():
-            if re.search("[\0\ud800-\udfff]", text):
-                raise CohortError("it holds NUL or half a surrogate pair", where=f"{operator.name}/{path}")
 
 
 def _cohort(session: Session, cohort: FrozenCohort) -> int:

@@ -15,6 +15,7 @@ from coordinator.integrity.parameters import tensor_parameters
 from coordinator.integrity.report import Findings
 from coordinator.integrity.values import SCALAR, BoundFunction, Class, Instance, Scope, Value, join, named
 from coordinator.integrity.words import words
+from schema.texts import bytes_of
 
 ADAPTER = "model_new_ascendc.py"
 _HARNESS_HOOKS = words("get_init_inputs get_inputs get_input_groups custom_check_precision get_test_cases")
@@ -49,7 +50,8 @@ def parse_python(source: str) -> ast.Module | None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return ast.parse(source)
+            # Bytes, as Python itself reads the file: a coding comment can make code of what reads as a comment.
+            return ast.parse(bytes_of(source))
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
 

@@ -243,7 +243,8 @@ class _Case:
         for path, text in self._loaded["files"].items():
             place = self._home / path
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_text(text)
+            # As schema.texts has it: bytes that are no UTF-8 come as lone surrogates.
+            place.write_bytes(text.encode("utf-8", "surrogateescape"))
         (build / f"{self._loaded['extension']}.so").write_bytes(self._loaded["bytes"])
         os.chdir(self._home)
         os.environ["OPMEND_SIM_REPORT"] = str(self._scratch / "report.jsonl")

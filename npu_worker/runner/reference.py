@@ -16,6 +16,7 @@ from typing import Any
 
 from npu_worker.runner.calling import call, construct
 from schema.errors import OpmendError
+from schema.texts import bytes_of
 
 
 class ReferenceFailed(OpmendError):
@@ -32,7 +33,7 @@ class Reference:
             for name, text in files.items():
                 place = self._home / name
                 place.parent.mkdir(parents=True, exist_ok=True)
-                place.write_text(text, encoding="utf-8")
+                place.write_bytes(bytes_of(text))
             self._module = self._load()
             self.init = self._init_inputs()
         except BaseException:

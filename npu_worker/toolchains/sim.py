@@ -31,6 +31,7 @@ from npu_worker.toolchains.sources import (
 )
 from schema.errors import BadInput, ToolchainMissing
 from schema.results import Compilation, FailureType, Finding
+from schema.texts import bytes_of
 
 SIM_DIRECTORY = Path(__file__).resolve().parent.parent / "sim"
 _SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".asc", ".cce")
@@ -288,13 +289,13 @@ class SimToolchain(Toolchain):
         for path, text in files.items():
             target = tree / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_text(rewrite_launches(text), "utf-8", newline="\n")
+            target.write_bytes(bytes_of(rewrite_launches(text)))
         generated = tree / ".generated"
         generated.mkdir()
         for path, text in files.items():
             if "__global__" in text and PurePosixPath(path).suffix in _KEPT_SUFFIXES:
                 for kernel in kernel_signatures(text):
-                    (generated / f"aclrtlaunch_{kernel.name}.h").write_text(launch_header(kernel), "utf-8")
+                    (generated / f"aclrtlaunch_{kernel.name}.h").write_bytes(bytes_of(launch_header(kernel)))
         deadline = start + timeout
         with ThreadPoolExecutor(self._jobs) as pool:
             results = list(
@@ -354,9 +355,9 @@ class SimToolchain(Toolchain):
         launches = any(name.startswith("aclrtlaunch_") for name in reached.operands)
         state = hashlib.sha256()
         for part in (self._key, unit.prelude, unit.path, extension_name):
-            state.update(part.encode() + b"\0")
+            state.update(bytes_of(part) + b"\0")
         for path in sorted(files if launches else reached.files):
-            state.update(path.encode() + b"\0" + hashlib.sha256(files[path].encode()).digest())
+            state.update(path.encode() + b"\0" + hashlib.sha256(bytes_of(files[path])).digest())
         return state.hexdigest()
 
     def _object(

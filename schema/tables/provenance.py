@@ -13,6 +13,7 @@ from sqlalchemy import (
     ForeignKeyConstraint,
     Index,
     Integer,
+    LargeBinary,
     Text,
     UniqueConstraint,
 )
@@ -57,13 +58,20 @@ class Revision(Base):
 class Snippet(Base):
     """One line of one file, from its creation until it is disabled. Content and key never change.
 
-    A disabled row stays in place as a tombstone: its key is taken for ever (fault D1).
+    A disabled row stays in place as a tombstone: its key is taken for ever (fault D1). A row is inserted and
+    disabled in the transaction of its revision; triggers refuse the rest.
     """
 
     __tablename__ = "snippets"
     __table_args__ = (
         CheckConstraint(
             f"length(position_key) BETWEEN 1 AND {POSITION_KEY_LIMIT}", name="position_key_length"
+        ),
+        # Rule D8 as far as one expression goes: the alphabet, no empty tree node, as many opened as closed.
+        CheckConstraint(
+            "position_key ~ '^[-.0-9A-Za-z]+$' AND strpos(position_key, '.-') = 0 AND "
+            "length(replace(position_key, '.', '')) = length(replace(position_key, '-', ''))",
+            name="position_key_grammar",
         ),
         CheckConstraint(
             "disabled_revision IS NULL OR disabled_revision > created_revision", name="disabled_after_created"
@@ -78,7 +86,12 @@ class Snippet(Base):
         BigInteger, ForeignKey("files.id", ondelete="RESTRICT"), primary_key=True
     )
     position_key: Mapped[str] = _key(primary_key=True)
-    content: Mapped[str] = mapped_column(doc="one line with its terminator, byte for byte")
+    content: Mapped[str] = mapped_column(
+        doc="one line with its terminator; U+FFFD for NUL and bytes that are no UTF-8"
+    )
+    raw: Mapped[bytes | None] = mapped_column(
+        LargeBinary, doc="the line's exact bytes, where `content` can't hold them; NULL where it does"
+    )
     created_revision: Mapped[int] = mapped_column(Integer)
     created_round: Mapped[int] = mapped_column(Integer)
     disabled_revision: Mapped[int | None] = mapped_column(Integer)

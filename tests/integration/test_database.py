@@ -12,7 +12,7 @@ from sqlalchemy.exc import IntegrityError
 from schema.blobs import get_tree, put_tree, tree_digest
 from schema.database import Database, sqlalchemy_url
 from schema.errors import BadInput, DatabaseUnavailable, NotFound
-from schema.migrations.history import APPEND_ONLY
+from schema.migrations import history, sealing
 from schema.tables import Base, Cohort, Event, Run, Task
 
 
@@ -70,7 +70,7 @@ def test_every_append_only_table_has_its_triggers(database: Database) -> None:
         triggers = set(
             connection.execute(text("SELECT tgname FROM pg_trigger WHERE NOT tgisinternal")).scalars()
         )
-    for table in APPEND_ONLY:
+    for table in (*history.APPEND_ONLY, *sealing.APPEND_ONLY):
         assert {f"{table}_append_only", f"{table}_no_truncate"} <= triggers
 
 
