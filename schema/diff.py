@@ -1,31 +1,34 @@
 """What became of each line: equal, modified, moved, inserted or deleted, over several files at once.
 
-Pure: lines in, operations out. Four passes (research/provenance.md, "Diffs"):
+Pure: lines in, operations out. Passes (research/provenance.md, "Diffs"):
 
-1. libgit2's patience diff of each file finds the equal lines. It runs on tokens, one a distinct line, so
-   neither encoding, nor length, nor a missing last terminator can disturb it.
-2. Blocks of at least 20 alphanumerics that vanished in one place and appear in another, in any file, moved.
+1. The spine of each file: pairs of lines in order. libgit2's patience diff gives the equal ones. Equal lines
+   that prove nothing (a lone brace between two changes) are let go, to be paired again with what is around them.
+   Then lines that differ in their outer white space alone join: a block that was indented stays in its place.
+2. Blocks of at least 20 alphanumerics that vanished in one place and appear in another, in any file, moved;
+   the heaviest first. Where a block could begin a line earlier or later, it is slid until both sides fit.
+   Lines beside a moved block that are like their counterparts were edited on the way: modified, from afar.
 3. Inside a replaced stretch a monotone alignment pairs lines whose similarity is at least 50 (of 100).
    Where as many lines went as came, what is still unpaired between two pairs is paired in order.
-4. The move pass again, for blocks that changed places inside one stretch.
-5. What is left over in a stretch but whole inside another of its lines was merged into it, or split off it.
+4. What is left over in a stretch but whole inside another of its lines was merged into it, or split off it.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-import pygit2
-from pygit2.enums import DiffOption
-from rapidfuzz import fuzz
+from schema.matching import COMPARED_CHARACTERS, Run, alphanumerics, equal_runs, similar_pairs
+from schema.moves import match_moves
+from schema.pairing import Pairing, Stretch
 
-MOVED_BLOCK_ALPHANUMERICS = 20
-SIMILARITY = 50.0
-# A rewritten file must not cost minutes: beyond this many comparisons only a band around the diagonal is seen.
-COMPARISONS_PER_STRETCH = 250_000
-CANDIDATES_PER_LINE = 32
-COMPARED_CHARACTERS = 2_000
+# An equal run of so few lines between two changes is no anchor if it has so few alphanumerics ("}", "else {"), or,
+# with a few more, is found in so many places that each gets as few.
+WEAK_LINES = 3
+WEAK_ALPHANUMERICS = 4
+WEAK_COMMON = 60
+# Merged and split lines are looked for in stretches up to this many pairs.
+PARTS_PER_STRETCH = 250_000
 # A part of a line below this many alphanumerics ("i++") is found anywhere and proves nothing.
 PART_ALPHANUMERICS = 8
 
@@ -53,7 +56,7 @@ class Operation:
     """One line's fate.
 
     Attributes:
-        change: what became of it.
+        change: what became of it. A line that was moved and edited is modified: that it moved shows in its places.
         old: where it was; None when inserted.
         new: where it is; None when deleted.
         merged: deleted lines that the new line holds whole.
@@ -65,15 +68,6 @@ class Operation:
     new: Place | None
     merged: tuple[Place, ...] = ()
     split: Place | None = None
-
-
-@dataclass(kw_only=True)
-class _Stretch:
-    """Lines between two equal lines of a file, as indices: those that went and those that came."""
-
-    path: str
-    old: list[int]
-    new: list[int]
 
 
 def split_lines(text: str) -> list[str]:
@@ -89,6 +83,20 @@ def split_lines(text: str) -> list[str]:
     return kept
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Difference:
+    """What became of the lines of several files.
+
+    Attributes:
+        operations: one for each line that is not equal: first those with a new place, by path and index, then the
+            deleted ones, by path and index.
+        kept: path → for each new line the index of the old line it equals, or -1; ascending but for the -1.
+    """
+
+    operations: tuple[Operation, ...]
+    kept: Mapping[str, Sequence[int]]
+
+
 def align(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> tuple[Operation, ...]:
     """Tell what became of every line of `old` and where every line of `new` comes from.
 
@@ -98,171 +106,174 @@ def align(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) ->
 
     Returns:
         Every old line and every new line in exactly one operation: first those with a new place, by path and
-        index, then the deleted ones, by path and index.
+        index, then the deleted ones, by path and index. The equal ones of a file keep their order.
     """
-    return _Alignment(old, new).operations()
-
-
-class _Alignment:
-    """The pairs found so far, pass by pass."""
-
-    def __init__(self, old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> None:
-        self.old, self.new = old, new
-        self.pairs: dict[tuple[str, int], tuple[str, int, Change]] = {}  # new place → old place
-        self.stretches: list[_Stretch] = []
-        # Unpaired places, each with the number of its stretch.
-        self.gone: dict[tuple[str, int], int] = {}
-        self.come: dict[tuple[str, int], int] = {}
-        for path in sorted({*old, *new}):
-            self._match_equal(path)
-        for number, stretch in enumerate(self.stretches):
-            self.gone.update(((stretch.path, index), number) for index in stretch.old)
-            self.come.update(((stretch.path, index), number) for index in stretch.new)
-        self._match_moves(inside=False)
-        for stretch in self.stretches:
-            self._match_similar(stretch)
-        self._match_moves(inside=True)
-        self.merged: dict[tuple[str, int], list[Place]] = defaultdict(list)
-        self.split: dict[tuple[str, int], Place] = {}
-        for stretch in self.stretches:
-            self._find_parts(stretch)
-
-    def operations(self) -> tuple[Operation, ...]:
-        result = []
-        for path in sorted(self.new):
-            for index in range(len(self.new[path])):
-                place = Place(path=path, index=index)
-                pair = self.pairs.get((path, index))
-                merged = tuple(self.merged.get((path, index), ()))
-                if pair is None:
-                    split = self.split.get((path, index))
-                    result.append(
-                        Operation(change=Change.INSERTED, old=None, new=place, merged=merged, split=split)
-                    )
-                else:
-                    old = Place(path=pair[0], index=pair[1])
-                    result.append(Operation(change=pair[2], old=old, new=place, merged=merged))
-        result.extend(
-            Operation(change=Change.DELETED, old=Place(path=path, index=index), new=None)
-            for path, index in sorted(self.gone)
-        )
-        return tuple(result)
-
-    def _pair(self, old: tuple[str, int], new: tuple[str, int], change: Change) -> None:
-        self.pairs[new] = (*old, change)
-        self.gone.pop(old, None)
-        self.come.pop(new, None)
-
-    def _match_equal(self, path: str) -> None:
-        old, new = self.old.get(path, ()), self.new.get(path, ())
-        gone, come = _patience(old, new)
-        one = other = 0
-        while one < len(old) or other < len(new):
-            stretch = _Stretch(path=path, old=[], new=[])
-            while one in gone:
-                stretch.old.append(one)
-                one += 1
-            while other in come:
-                stretch.new.append(other)
-                other += 1
-            if stretch.old or stretch.new:
-                self.stretches.append(stretch)
-            if one < len(old) and other < len(new):
-                self.pairs[path, other] = (path, one, Change.EQUAL)
-                one += 1
-                other += 1
-
-    def _match_moves(self, *, inside: bool) -> None:
-        """Pair blocks of equal stripped lines; those of one stretch only if `inside`."""
-        origins = defaultdict(list)
-        for place in self.gone:
-            origins[self.old[place[0]][place[1]].strip()].append(place)
-        for seed in sorted(self.come):
-            if seed not in self.come:
+    found = difference(old, new)
+    changed = iter(found.operations)
+    result = []
+    for path in sorted(new):
+        for index, one in enumerate(found.kept[path]):
+            if one < 0:
+                result.append(next(changed))
                 continue
-            text = self.new[seed[0]][seed[1]].strip()
-            if not _alphanumerics(text):
+            place = Place(path=path, index=index)
+            result.append(Operation(change=Change.EQUAL, old=Place(path=path, index=one), new=place))
+    return (*result, *changed)
+
+
+def difference(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> Difference:
+    """The same without an operation for each equal line, of which there are many.
+
+    Args:
+        old: path → lines with terminators, before.
+        new: path → lines with terminators, after.
+    """
+    pairing = Pairing(old, new)
+    for path in pairing.spines:
+        _match_in_place(pairing, path)
+    match_moves(pairing)
+    for path in pairing.spines:
+        _match_similar(pairing, path)
+    merged: dict[tuple[str, int], list[Place]] = defaultdict(list)
+    split: dict[tuple[str, int], Place] = {}
+    kept: dict[str, list[int]] = {}
+    coming: list[Operation] = []
+    going: list[Operation] = []
+    for path, spine in pairing.spines.items():
+        stretches = pairing.stretches(path, equal=True)
+        for stretch in stretches:
+            _find_parts(pairing, stretch, merged, split)
+        kept[path] = spine.olds.copy()
+        for stretch in stretches:
+            for index in stretch.new:
+                kept[path][index] = -1
+                line = (path, index)
+                coming.append(_operation(pairing, line, tuple(merged.get(line, ())), split.get(line)))
+            going += [
+                Operation(change=Change.DELETED, old=Place(path=path, index=index), new=None)
+                for index in stretch.old
+                if pairing.gone((path, index))
+            ]
+    return Difference(operations=(*coming, *going), kept=kept)
+
+
+def _operation(
+    pairing: Pairing, line: tuple[str, int], merged: tuple[Place, ...], split: Place | None
+) -> Operation:
+    """The fate of a new line that is not equal."""
+    path, index = line
+    place = Place(path=path, index=index)
+    one = pairing.spines[path].olds[index]
+    if one >= 0:
+        old = Place(path=path, index=one)
+        return Operation(change=Change.MODIFIED, old=old, new=place, merged=merged)
+    origin = pairing.far.get(line)
+    if origin is None:
+        return Operation(change=Change.INSERTED, old=None, new=place, merged=merged, split=split)
+    moved = pairing.old[origin[0]][origin[1]].strip() == pairing.new[path][index].strip()
+    return Operation(
+        change=Change.MOVED if moved else Change.MODIFIED,
+        old=Place(path=origin[0], index=origin[1]),
+        new=place,
+        merged=merged,
+    )
+
+
+def _match_in_place(pairing: Pairing, path: str) -> None:
+    """Pass 1: the spine."""
+    old, new, spine = pairing.old[path], pairing.new[path], pairing.spines[path]
+    for one, other, count in _strong(pairing, path, equal_runs(old, new)):
+        spine.olds[other : other + count] = range(one, one + count)
+        spine.news[one : one + count] = range(other, other + count)
+    for stretch in pairing.stretches(path, equal=True):
+        before = [old[index].strip() for index in stretch.old]
+        after = [new[index].strip() for index in stretch.new]
+        if set(before).isdisjoint(after):
+            continue
+        for one, other, count in equal_runs(before, after):
+            if sum(map(alphanumerics, before[one : one + count])) >= PART_ALPHANUMERICS:
+                for step in range(count):
+                    here, there = stretch.old[one + step], stretch.new[other + step]
+                    spine.pair(here, there, equal=old[here] == new[there])
+
+
+def _strong(pairing: Pairing, path: str, runs: Sequence[Run]) -> Iterator[Run]:
+    """The runs without those between two changes that prove nothing."""
+    old, new = pairing.old[path], pairing.new[path]
+    for one, other, count in runs:
+        between = (one or other) and (one + count < len(old) or other + count < len(new))
+        if between and count <= WEAK_LINES:
+            told = sum(map(alphanumerics, old[one : one + count]))
+            if told <= WEAK_ALPHANUMERICS:
                 continue
-            best: list[tuple[tuple[str, int], tuple[str, int]]] = []
-            best_weight = 0
-            candidates = [place for place in origins.get(text, ()) if place in self.gone]
-            for candidate in candidates[:CANDIDATES_PER_LINE]:
-                if not inside and self.gone[candidate] == self.come[seed]:
-                    continue  # a line that stays in its stretch was modified (re-indented), not moved
-                block = self._block(candidate, seed, inside=inside)
-                weight = sum(_alphanumerics(self.new[place[0]][place[1]]) for _, place in block)
-                if weight > best_weight:
-                    best, best_weight = block, weight
-            if best_weight >= MOVED_BLOCK_ALPHANUMERICS:
-                for origin, place in best:
-                    self._pair(origin, place, Change.MOVED)
+            if told <= WEAK_COMMON and pairing.weight((path, other), count) <= WEAK_ALPHANUMERICS:
+                continue
+        yield one, other, count
 
-    def _block(
-        self, old: tuple[str, int], new: tuple[str, int], *, inside: bool
-    ) -> list[tuple[tuple[str, int], tuple[str, int]]]:
-        """The longest run of unpaired lines around one pair that are equal but for outer white space."""
-        block = [(old, new)]
-        for step in (1, -1):
-            distance = step
-            while True:
-                one, other = (old[0], old[1] + distance), (new[0], new[1] + distance)
-                if one not in self.gone or other not in self.come:
-                    break
-                if not inside and self.gone[one] == self.come[other]:
-                    break
-                if self.old[one[0]][one[1]].strip() != self.new[other[0]][other[1]].strip():
-                    break
-                block.append((one, other))
-                distance += step
-        return block
 
-    def _match_similar(self, stretch: _Stretch) -> None:
-        """Pair the similar lines of one stretch, in order."""
-        path = stretch.path
-        old = [index for index in stretch.old if (path, index) in self.gone]
-        new = [index for index in stretch.new if (path, index) in self.come]
-        if not old or not new:
-            return
-        pairs = _similar(
-            [_compared(self.old[path][index]) for index in old],
-            [_compared(self.new[path][index]) for index in new],
-        )
+def _match_similar(pairing: Pairing, path: str) -> None:
+    """Pass 3: likeness."""
+    old, new, spine = pairing.old[path], pairing.new[path], pairing.spines[path]
+    for stretch in pairing.stretches(path, equal=False):
+        gone = [index for index in stretch.old if (path, index) not in pairing.left]
+        come = [index for index in stretch.new if (path, index) not in pairing.far]
+        if not gone or not come:
+            continue
+        for one, other in similar_pairs([old[index] for index in gone], [new[index] for index in come]):
+            spine.pair(gone[one], come[other], equal=old[gone[one]] == new[come[other]])
+    for stretch in pairing.stretches(path, equal=True):
         if len(stretch.old) == len(stretch.new):
-            pairs = _fill(pairs, len(old), len(new))
-        for one, other in pairs:
-            self._pair((path, old[one]), (path, new[other]), Change.MODIFIED)
-
-    def _find_parts(self, stretch: _Stretch) -> None:
-        """Find leftover lines that are whole inside another line of their stretch."""
-        path = stretch.path
-        if not stretch.old or not stretch.new:
-            return
-        if len(stretch.old) * len(stretch.new) > COMPARISONS_PER_STRETCH:
-            return
-        old = {index: _squeezed(self.old[path][index]) for index in stretch.old}
-        new = {index: _squeezed(self.new[path][index]) for index in stretch.new}
-        for index, part in old.items():
-            if (path, index) in self.gone and _alphanumerics(part) >= PART_ALPHANUMERICS:
-                whole = next((other for other, line in new.items() if part in line), None)
-                if whole is not None:
-                    self.merged[path, whole].append(Place(path=path, index=index))
-        for index, part in new.items():
-            if (path, index) in self.come and _alphanumerics(part) >= PART_ALPHANUMERICS:
-                whole = next((other for other, line in old.items() if part in line), None)
-                if whole is not None:
-                    self.split[path, index] = Place(path=path, index=whole)
+            _fill(pairing, stretch)
 
 
-def _alphanumerics(text: str) -> int:
-    return sum(map(str.isalnum, text))
+def _fill(pairing: Pairing, stretch: Stretch) -> None:
+    """Pair what lies between two pairs in order, where both sides have as many."""
+    path, spine = stretch.path, pairing.spines[stretch.path]
+    gone: list[int] = []
+    come: list[int] = []
+    rest = iter([*stretch.old, -1])
+    for index in [*stretch.new, -1]:
+        partner = spine.olds[index] if index >= 0 else -1
+        if index >= 0 and partner < 0:
+            if (path, index) not in pairing.far:
+                come.append(index)
+            continue
+        for one in rest:
+            if one == partner:
+                break
+            if (path, one) not in pairing.left:
+                gone.append(one)
+        if len(gone) == len(come):
+            for one, other in zip(gone, come, strict=True):
+                spine.pair(one, other, equal=pairing.old[path][one] == pairing.new[path][other])
+        gone, come = [], []
 
 
-def _compared(line: str) -> str:
-    """The part of a line that similarity looks at: a megabyte of data must not cost a square of it."""
-    text = line.strip()
-    if len(text) > COMPARED_CHARACTERS:
-        return text[: COMPARED_CHARACTERS // 2] + text[-COMPARED_CHARACTERS // 2 :]
-    return text
+def _find_parts(
+    pairing: Pairing,
+    stretch: Stretch,
+    merged: dict[tuple[str, int], list[Place]],
+    split: dict[tuple[str, int], Place],
+) -> None:
+    """Pass 4: leftover lines that are whole inside another line of their stretch."""
+    path = stretch.path
+    old, new = pairing.old[path], pairing.new[path]
+    if not 0 < len(stretch.old) * len(stretch.new) <= PARTS_PER_STRETCH:
+        return
+    gone = [index for index in stretch.old if pairing.gone((path, index))]
+    come = [index for index in stretch.new if pairing.come((path, index))]
+    if gone:
+        wholes = {index: _squeezed(new[index]) for index in stretch.new}
+        for index in gone:
+            whole = _whole_of(old[index], wholes)
+            if whole is not None:
+                merged[path, whole].append(Place(path=path, index=index))
+    if come:
+        wholes = {index: _squeezed(old[index]) for index in stretch.old}
+        for index in come:
+            whole = _whole_of(new[index], wholes)
+            if whole is not None:
+                split[path, index] = Place(path=path, index=whole)
 
 
 def _squeezed(line: str) -> str:
@@ -270,97 +281,9 @@ def _squeezed(line: str) -> str:
     return "".join(line[: 2 * COMPARED_CHARACTERS].split())
 
 
-def _patience(old: Sequence[str], new: Sequence[str]) -> tuple[set[int], set[int]]:
-    """Indices of old lines that went and of new lines that came, by libgit2's patience diff."""
-    if not old or not new:
-        return set(range(len(old))), set(range(len(new)))
-    tokens: dict[str, int] = {}
-    sides = [
-        "".join(f"{tokens.setdefault(line, len(tokens)):x}\n" for line in lines).encode()
-        for lines in (old, new)
-    ]
-    gone: set[int] = set()
-    come: set[int] = set()
-    if sides[0] == sides[1]:
-        return gone, come
-    patch = pygit2.Patch.create_from(
-        sides[0],
-        sides[1],
-        context_lines=0,
-        flag=DiffOption.PATIENCE | DiffOption.INDENT_HEURISTIC | DiffOption.FORCE_TEXT,
-    )
-    for hunk in patch.hunks:
-        # With no context every line of a hunk is a change; an empty side names the line before it.
-        gone.update(range(hunk.old_start - 1, hunk.old_start - 1 + hunk.old_lines))
-        come.update(range(hunk.new_start - 1, hunk.new_start - 1 + hunk.new_lines))
-    return gone, come
-
-
-def _similar(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int]]:
-    """The monotone pairing with the greatest total of similarity above the threshold.
-
-    Points above the threshold count, not similarity itself, so that two poor pairs never displace a good one.
-    """
-    rows, columns = len(old), len(new)
-    reach = columns if rows * columns <= COMPARISONS_PER_STRETCH else COMPARISONS_PER_STRETCH // (2 * rows)
-    best_above = [0.0] * (columns + 1)
-    choices: list[
-        tuple[int, list[int]]
-    ] = []  # a row: its first column, then 0 = skip new, 1 = skip old, 2 = pair
-    for row in range(rows):
-        center = row * columns // rows
-        first, last = max(0, center - reach), min(columns, center + reach + 1)
-        best = best_above.copy()
-        choice = []
-        for column in range(first, last):
-            value, step = best_above[column + 1], 1
-            if best[column] > value:
-                value, step = best[column], 0
-            score = fuzz.ratio(old[row], new[column], score_cutoff=SIMILARITY)
-            if score >= SIMILARITY and best_above[column] + score - SIMILARITY + 1 > value:
-                value, step = best_above[column] + score - SIMILARITY + 1, 2
-            best[column + 1] = value
-            choice.append(step)
-        for column in range(last, columns):
-            # Outside the band nothing new is paired, but a row's total never falls to the right.
-            best[column + 1] = max(best[column + 1], best[column])
-        choices.append((first, choice))
-        best_above = best
-    return _walk(choices, columns)
-
-
-def _walk(choices: list[tuple[int, list[int]]], columns: int) -> list[tuple[int, int]]:
-    """Follow the choices back from the last row and column."""
-    pairs = []
-    row, column = len(choices) - 1, columns - 1
-    while row >= 0 and column >= 0:
-        first, choice = choices[row]
-        if column < first:
-            row -= 1
-            continue
-        if column >= first + len(choice):
-            column -= 1
-            continue
-        step = choice[column - first]
-        if step == 2:
-            pairs.append((row, column))
-            row, column = row - 1, column - 1
-        elif step == 1:
-            row -= 1
-        else:
-            column -= 1
-    pairs.reverse()
-    return pairs
-
-
-def _fill(pairs: list[tuple[int, int]], rows: int, columns: int) -> list[tuple[int, int]]:
-    """Pair what lies between two pairs in order, where both sides have as many."""
-    filled: list[tuple[int, int]] = []
-    one = other = 0
-    for row, column in [*pairs, (rows, columns)]:
-        if row - one == column - other:
-            filled.extend(zip(range(one, row), range(other, column), strict=True))
-        if row < rows:
-            filled.append((row, column))
-        one, other = row + 1, column + 1
-    return filled
+def _whole_of(line: str, wholes: Mapping[int, str]) -> int | None:
+    """The first of `wholes` that holds the line."""
+    part = _squeezed(line)
+    if alphanumerics(part) < PART_ALPHANUMERICS:
+        return None
+    return next((index for index, whole in wholes.items() if part in whole), None)

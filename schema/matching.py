@@ -1,0 +1,172 @@
+"""Pairing two sequences of lines in order: by identity, and by likeness.
+
+Pure: lines in, pairs of indices out. `schema.diff` calls it for files, stretches and moved blocks.
+"""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+import pygit2
+from pygit2.enums import DiffOption
+from rapidfuzz import fuzz, process
+
+SIMILARITY = 50.0
+# A rewritten file must not cost minutes: with more comparisons, or longer lines, only a band around the
+# diagonal is seen.
+COMPARISONS = 1_000_000
+CHARACTERS_SQUARED = 4_000_000_000
+COMPARED_CHARACTERS = 2_000
+# A line of this many letters and digits says as much about its place as any longer one.
+TELLING_ALPHANUMERICS = 24
+
+Run = tuple[int, int, int]  # first old index, first new index, count
+Pair = tuple[int, int]  # old index, new index
+
+
+def alphanumerics(text: str) -> int:
+    """How many letters and digits a line has: braces and blanks are found anywhere and prove nothing."""
+    return sum(map(str.isalnum, text))
+
+
+def compared(line: str) -> str:
+    """The part of a line that likeness looks at: a megabyte of data must not cost a square of it."""
+    text = line.strip()
+    if len(text) > COMPARED_CHARACTERS:
+        return text[: COMPARED_CHARACTERS // 2] + text[-COMPARED_CHARACTERS // 2 :]
+    return text
+
+
+def equal_runs(old: Sequence[str], new: Sequence[str]) -> list[Run]:
+    """The runs of equal lines in libgit2's patience diff, in order.
+
+    It works on tokens, one a distinct line, so neither encoding, nor length, nor a missing last terminator
+    can disturb it. A token keeps its line's indentation, and that of a blank line is blank: where a change can
+    slide up or down, git's heuristic then puts it where a person would.
+    """
+    if not old or not new:
+        return []
+    tokens: dict[str, str] = {}
+    blanks = 0
+    for line in dict.fromkeys((*old, *new)):
+        text = line.lstrip()
+        if text:
+            indent = len(line) - len(text)
+            if "\t" in line[:indent]:
+                indent = len(line[:indent].expandtabs())
+            tokens[line] = " " * min(indent, 100) + f"{len(tokens):x}"
+        else:
+            tokens[line] = " " * blanks
+            blanks += 1
+    before = "\n".join([tokens[line] for line in old]) + "\n"
+    after = "\n".join([tokens[line] for line in new]) + "\n"
+    if before == after:
+        return [(0, 0, len(old))]
+    patch = pygit2.Patch.create_from(
+        before.encode(),
+        after.encode(),
+        context_lines=0,
+        flag=DiffOption.PATIENCE | DiffOption.INDENT_HEURISTIC | DiffOption.FORCE_TEXT,
+    )
+    runs = []
+    one = other = 0
+    for hunk in patch.hunks:
+        # With no context every line of a hunk is a change; an empty side names the line before it.
+        start = hunk.old_start - 1 if hunk.old_lines else hunk.old_start
+        if start > one:
+            runs.append((one, other, start - one))
+        other += start - one + hunk.new_lines
+        one = start + hunk.old_lines
+    if one < len(old):
+        runs.append((one, other, len(old) - one))
+    return runs
+
+
+def similar_pairs(old: Sequence[str], new: Sequence[str], *, cutoff: float = SIMILARITY) -> list[Pair]:
+    """The pairing in order with the greatest total of likeness.
+
+    Args:
+        old: lines before.
+        new: lines after.
+        cutoff: rapidfuzz ratio, 0 to 100, below which two lines are no pair.
+
+    Returns:
+        Pairs with ascending old and new indices. What counts is how far a ratio is above the cutoff, so that two
+        poor pairs never displace a good one, and how much the lines tell: a brace never displaces a statement.
+    """
+    rows, columns = len(old), len(new)
+    if not rows or not columns:
+        return []
+    left, right = [compared(line) for line in old], [compared(line) for line in new]
+    reach = _reach(left, right)
+    tells = [1.0 + min(alphanumerics(text), TELLING_ALPHANUMERICS) for text in right]
+    chain = _Chain()
+    whole: dict[str, list[tuple[float, int]]] = {}
+    for row, text in enumerate(left):
+        first, last = 0, columns
+        if reach < columns:
+            center = row * columns // rows
+            first, last = max(0, center - reach), min(columns, center + reach + 1)
+        found = whole.get(text) if reach >= columns else None
+        if found is None:
+            found = _like(text, right, first, last, cutoff)
+            if reach >= columns:
+                whole[text] = found
+        told = 1.0 + min(alphanumerics(text), TELLING_ALPHANUMERICS)
+        for score, column in found:
+            weight = (score - cutoff + 1) * min(told, tells[column])
+            if old[row] == new[column]:
+                weight *= 1.1
+            chain.add(row, column, weight)
+    return chain.best()
+
+
+def _reach(left: Sequence[str], right: Sequence[str]) -> int:
+    """How far from the diagonal lines are compared."""
+    rows, columns = len(left), len(right)
+    squared = sum(map(len, left)) * sum(map(len, right))
+    share = min(1.0, COMPARISONS / (rows * columns), CHARACTERS_SQUARED / max(squared, 1))
+    return columns if share >= 1 else max(1, int(share * columns / 2))
+
+
+def _like(text: str, right: Sequence[str], first: int, last: int, cutoff: float) -> list[tuple[float, int]]:
+    """Ratios and columns of the lines like this one, the last column first."""
+    if not text:
+        return [(100.0, column) for column in range(last - 1, first - 1, -1) if not right[column]]
+    window = right if (first, last) == (0, len(right)) else right[first:last]
+    found = process.extract(text, window, scorer=fuzz.ratio, score_cutoff=cutoff, limit=None)
+    return sorted(((score, first + index) for _, score, index in found), key=lambda hit: -hit[1])
+
+
+class _Chain:
+    """The heaviest chain of pairs with ascending rows and columns; pairs come by row, last column first."""
+
+    def __init__(self) -> None:
+        # Column and total of each best chain so far, both ascending: a front that no chain on it is beaten on.
+        self._columns: list[int] = [-1]
+        self._totals: list[float] = [0.0]
+        self._ends: list[int] = [-1]
+        self._pairs: list[tuple[int, int, int]] = []  # row, column, number of the pair before
+
+    def add(self, row: int, column: int, weight: float) -> None:
+        before = bisect_left(self._columns, column) - 1
+        total = self._totals[before] + weight
+        position = before + 1
+        known = position < len(self._columns) and self._columns[position] == column
+        if known and self._totals[position] >= total:
+            return
+        self._pairs.append((row, column, self._ends[before]))
+        beaten = position
+        while beaten < len(self._columns) and self._totals[beaten] <= total:
+            beaten += 1
+        self._columns[position:beaten] = [column]
+        self._totals[position:beaten] = [total]
+        self._ends[position:beaten] = [len(self._pairs) - 1]
+
+    def best(self) -> list[Pair]:
+        pairs = []
+        number = self._ends[-1]
+        while number >= 0:
+            row, column, number = self._pairs[number]
+            pairs.append((row, column))
+        pairs.reverse()
+        return pairs

@@ -1,0 +1,139 @@
+"""Blocks that vanished in one place and appear in another, in any file: pass 2 of `schema.diff`."""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from heapq import heapify, heappop, heappush
+
+from schema.matching import alphanumerics, similar_pairs
+from schema.pairing import Line, LinePair, Pairing
+
+MOVED_BLOCK_ALPHANUMERICS = 20
+# Of each line, in each file, so many origins are looked at: the nearest.
+CANDIDATES_PER_LINE = 32
+# Edited lines beside a moved block: how alike, how many unlike ones in a row end the block, how far is looked.
+EDITED_SIMILARITY = 60.0
+EDITED_GAP = 3
+EDITED_REACH = 20
+# Only a block that tells as much as this has edited lines beside it.
+EDITED_BLOCK_ALPHANUMERICS = 40
+
+_Block = tuple[float, Line, Line, int]  # −weight, first old line, first new line, count
+
+
+def match_moves(pairing: Pairing) -> None:
+    """Take the heaviest block of equal stripped lines, then the next one of what is left; then their edited lines.
+
+    Args:
+        pairing: has the lines that stayed in place; gets those that moved.
+    """
+    blocks = _blocks(pairing)
+    taken: list[tuple[float, LinePair, LinePair]] = []
+    while blocks:
+        weight, one, other, count = heappop(blocks)
+        pairs = [((one[0], one[1] + step), (other[0], other[1] + step)) for step in range(count)]
+        free = [pairing.gone(origin) and pairing.come(place) for origin, place in pairs]
+        if all(free):
+            for pair in pairs:
+                pairing.take(*pair)
+            taken.append((-weight, pairs[0], pairs[-1]))
+            continue
+        for first, length in _runs_of(free):
+            origin, place = pairs[first]
+            weight = pairing.weight(place, length, least=MOVED_BLOCK_ALPHANUMERICS)
+            if weight >= MOVED_BLOCK_ALPHANUMERICS:
+                heappush(blocks, (-weight, origin, place, length))
+    for weight, head, tail in taken:
+        if weight >= EDITED_BLOCK_ALPHANUMERICS:
+            head, tail = _match_edited(pairing, head, -1), _match_edited(pairing, tail, 1)
+        _slide(pairing, head, -1)
+        _slide(pairing, tail, 1)
+
+
+def _blocks(pairing: Pairing) -> list[_Block]:
+    """A heap of the blocks that are heavy enough."""
+    origins: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    come = []
+    for path in pairing.spines:
+        for stretch in pairing.stretches(path, equal=False):
+            for index in stretch.old:
+                origins[pairing.old[path][index].strip()][path].append(index)
+            come += [(path, index) for index in stretch.new]
+    blocks: list[_Block] = []
+    ends: dict[tuple[str, str, int], int] = {}  # both paths and their distance → end of the last block there
+    for path, index in come if origins else ():
+        text = pairing.new[path][index].strip()
+        if text not in origins or not alphanumerics(text):
+            continue
+        for from_path, indices in origins[text].items():
+            for one in _nearest(indices, index):
+                diagonal = (from_path, path, index - one)
+                if ends.get(diagonal, 0) > index:
+                    continue
+                back, ahead = 0, 1
+                while pairing.alike((from_path, one - back - 1), (path, index - back - 1)):
+                    back += 1
+                while pairing.alike((from_path, one + ahead), (path, index + ahead)):
+                    ahead += 1
+                ends[diagonal] = index + ahead
+                place = (path, index - back)
+                weight = pairing.weight(place, back + ahead, least=MOVED_BLOCK_ALPHANUMERICS)
+                if weight >= MOVED_BLOCK_ALPHANUMERICS:
+                    blocks.append((-weight, (from_path, one - back), place, back + ahead))
+    heapify(blocks)
+    return blocks
+
+
+def _nearest(indices: Sequence[int], index: int) -> Sequence[int]:
+    """Those of the ascending indices that are nearest to one."""
+    if len(indices) <= CANDIDATES_PER_LINE:
+        return indices
+    middle = bisect_left(indices, index)
+    first = min(max(0, middle - CANDIDATES_PER_LINE // 2), len(indices) - CANDIDATES_PER_LINE)
+    return indices[first : first + CANDIDATES_PER_LINE]
+
+
+def _match_edited(pairing: Pairing, end: LinePair, step: int) -> LinePair:
+    """Pair the unpaired lines from a moved block's end on that are like each other, and return the new end."""
+    sides: tuple[list[Line], list[Line]] = ([], [])
+    for side, (path, index), free in zip(sides, end, (pairing.gone, pairing.come), strict=True):
+        index += step
+        while len(side) < EDITED_REACH and free((path, index)):
+            side.append((path, index))
+            index += step
+    if not sides[0] or not sides[1]:
+        return end
+    # Both sides are told away from the block, so that for either step the first gap ends it.
+    near = (-1, -1)
+    for pair in similar_pairs(
+        [pairing.old[path][index] for path, index in sides[0]],
+        [pairing.new[path][index] for path, index in sides[1]],
+        cutoff=EDITED_SIMILARITY,
+    ):
+        if max(pair[0] - near[0], pair[1] - near[1]) > EDITED_GAP:
+            break
+        near = pair
+        end = (sides[0][pair[0]], sides[1][pair[1]])
+        pairing.take(*end)
+    return end
+
+
+def _slide(pairing: Pairing, end: LinePair, step: int) -> None:
+    """Grow a block from its end by lines that could as well have been left out, or put in, elsewhere."""
+    origin, place = end
+    while True:
+        origin, place = (origin[0], origin[1] + step), (place[0], place[1] + step)
+        if not pairing.loosen(origin, place):
+            return
+        pairing.take(origin, place)
+
+
+def _runs_of(free: Sequence[bool]) -> Iterator[tuple[int, int]]:
+    """First index and length of each run of true."""
+    first = None
+    for index, good in enumerate([*free, False]):
+        if good and first is None:
+            first = index
+        elif not good and first is not None:
+            yield first, index - first
+            first = None

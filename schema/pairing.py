@@ -1,0 +1,238 @@
+"""Which old line each new line follows from: what the passes of `schema.diff` have found so far.
+
+A line that stayed in its place is on its file's spine, with the line it was; the pairs of a spine are in order. A line
+that came from elsewhere is paired off the spine.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain, count, groupby
+from operator import sub
+
+from schema.matching import alphanumerics
+
+# A slide over more lines than this is no slide.
+SLIDE_REACH = 400
+# A block's other occurrences are looked for among so many places of its rarest line.
+PLACES_PER_BLOCK = 500
+
+Line = tuple[str, int]  # path, index
+LinePair = tuple[Line, Line]  # old, new
+
+
+@dataclass(kw_only=True, slots=True)
+class Spine:
+    """The lines of a file that stayed in order. -1: not one of them.
+
+    Attributes:
+        olds: a new line's old index.
+        news: an old line's new index.
+        changed: new indices whose old line reads otherwise.
+    """
+
+    olds: list[int]
+    news: list[int]
+    changed: set[int] = field(default_factory=set)
+
+    def pair(self, one: int, other: int, *, equal: bool) -> None:
+        """Put an old and a new line on the spine."""
+        self.olds[other] = one
+        self.news[one] = other
+        if not equal:
+            self.changed.add(other)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stretch:
+    """Lines of a file between two on the spine: those that went and those that came."""
+
+    path: str
+    old: range
+    new: range
+
+
+class Pairing:
+    """The pairs found so far.
+
+    Args:
+        old: path → lines before.
+        new: path → lines after.
+    """
+
+    def __init__(self, old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> None:
+        self.old = {path: old.get(path, ()) for path in sorted({*old, *new})}
+        self.new = {path: new.get(path, ()) for path in self.old}
+        self.spines = {
+            path: Spine(olds=[-1] * len(self.new[path]), news=[-1] * len(lines))
+            for path, lines in self.old.items()
+        }
+        self.far: dict[Line, Line] = {}  # new line → old line, off the spine
+        self.left: dict[Line, Line] = {}  # old line → new line, off the spine
+
+    def gone(self, line: Line) -> bool:
+        """Is there such an old line, and is it unpaired?"""
+        path, index = line
+        news = self.spines[path].news
+        return 0 <= index < len(news) and news[index] < 0 and line not in self.left
+
+    def come(self, line: Line) -> bool:
+        """Is there such a new line, and is it unpaired?"""
+        path, index = line
+        olds = self.spines[path].olds
+        return 0 <= index < len(olds) and olds[index] < 0 and line not in self.far
+
+    def alike(self, origin: Line, place: Line) -> bool:
+        """Are both there, unpaired, and equal but for outer white space?"""
+        return (
+            self.gone(origin)
+            and self.come(place)
+            and self.old[origin[0]][origin[1]].strip() == self.new[place[0]][place[1]].strip()
+        )
+
+    def stretches(self, path: str, *, equal: bool) -> list[Stretch]:
+        """The stretches of a file between two equal lines, or (`equal` false) between any two on the spine."""
+        spine = self.spines[path]
+        olds = spine.olds
+        if equal and spine.changed:
+            olds = olds.copy()
+            for index in spine.changed:
+                olds[index] = -1
+        found = []
+        one = other = index = 0
+        # On an undisturbed run, old and new index keep their distance.
+        for distance, run in groupby(map(sub, olds, count())):
+            length = sum(1 for _ in run)
+            if olds[index] >= 0:
+                if index + distance > one or index > other:
+                    found.append(
+                        Stretch(path=path, old=range(one, index + distance), new=range(other, index))
+                    )
+                one, other = index + distance + length, index + length
+            index += length
+        if one < len(spine.news) or other < len(olds):
+            found.append(Stretch(path=path, old=range(one, len(spine.news)), new=range(other, len(olds))))
+        return found
+
+    def take(self, origin: Line, place: Line) -> None:
+        """Pair two lines off the spine."""
+        self.far[place] = origin
+        self.left[origin] = place
+
+    def loosen(self, origin: Line, place: Line) -> bool:
+        """Free two lines that read alike, by giving their partners on the spine others of the same text.
+
+        Returns:
+            Whether both are free now. If not, the text of no pair has changed.
+        """
+        old, new = self.old[origin[0]], self.new[place[0]]
+        if not (0 <= origin[1] < len(old) and 0 <= place[1] < len(new)):
+            return False
+        if old[origin[1]].strip() != new[place[1]].strip() or origin in self.left or place in self.far:
+            return False
+        here, there = self.spines[origin[0]], self.spines[place[0]]
+        partner = here.news[origin[1]]
+        if partner >= 0:
+            if (origin[0], partner) == place:
+                return False
+            other = _another(origin, old, here.news, here.olds, self.left)
+            if other is None:
+                return False
+            here.news[origin[1]] = -1
+            here.pair(other, partner, equal=partner not in here.changed)
+        counterpart = there.olds[place[1]]
+        if counterpart >= 0:
+            other = _another(place, new, there.olds, there.news, self.far)
+            if other is None:
+                return False
+            there.olds[place[1]] = -1
+            there.pair(counterpart, other, equal=place[1] not in there.changed)
+            there.changed.discard(place[1])
+        return True
+
+    def weight(self, place: Line, length: int, *, least: float = 0) -> float:
+        """Alphanumerics of a block of new lines, shared out among the places where it could come from.
+
+        A block that is found again and again proves little about where it was. If even the plain sum is below
+        `least`, that sum.
+        """
+        path, first = place
+        block = self._sides[1].lines[path][first : first + length]
+        total = sum(map(alphanumerics, block))
+        if total < least:
+            return total
+        return total / max(1, *(side.occurrences(block) for side in self._sides))
+
+    @cached_property
+    def _sides(self) -> "tuple[_Occurrences, _Occurrences]":
+        return _Occurrences(self.old), _Occurrences(self.new)
+
+
+def _another(
+    line: Line,
+    lines: Sequence[str],
+    across: Sequence[int],
+    back: Sequence[int],
+    moved: Mapping[Line, Line],
+) -> int | None:
+    """Another unpaired line of the same text that `line`'s partner could have, with all pairs still in order.
+
+    A slide gives one line at one end of a gap for one at the other end: nothing else is looked at.
+
+    Args:
+        line: the line to be freed.
+        lines: the lines of its side; `across` leads from them over the spine, `back` leads here.
+        moved: that side's lines that are paired off the spine.
+    """
+    path, index = line
+    partner = across[index]
+    before = _paired(back, range(partner - 1, max(-1, partner - SLIDE_REACH), -1))
+    after = _paired(back, range(partner + 1, min(len(back), partner + SLIDE_REACH)))
+    if (before is None and partner >= SLIDE_REACH) or (after is None and partner + SLIDE_REACH < len(back)):
+        return None
+    first = 0 if before is None else back[before] + 1
+    last = len(lines) - 1 if after is None else back[after] - 1
+    for candidate in (first, last):
+        if (
+            candidate != index
+            and across[candidate] < 0
+            and lines[candidate] == lines[index]
+            and (path, candidate) not in moved
+        ):
+            return candidate
+    return None
+
+
+def _paired(back: Sequence[int], indices: Iterator[int] | range) -> int | None:
+    """The first of the indices that is on the spine."""
+    return next((index for index in indices if back[index] >= 0), None)
+
+
+class _Occurrences:
+    """Where stripped lines, and blocks of them, are found on one side of a change."""
+
+    def __init__(self, files: Mapping[str, Sequence[str]]) -> None:
+        self.lines = {path: list(map(str.strip, lines)) for path, lines in files.items()}
+        self._counts: dict[str, int] = {}
+        for line in chain.from_iterable(self.lines.values()):
+            self._counts[line] = self._counts.get(line, 0) + 1
+
+    def occurrences(self, block: Sequence[str]) -> int:
+        """How often the block is there; of very common lines, not every place is looked at."""
+        counts = [self._counts.get(line, 0) for line in block]
+        rarest = min(counts)
+        if len(block) == 1 or rarest <= 1:
+            return rarest
+        block, offset = list(block), counts.index(rarest)
+        found = seen = 0
+        for lines in self.lines.values():
+            index = -1
+            while seen < PLACES_PER_BLOCK:
+                try:
+                    index = lines.index(block[offset], index + 1)
+                except ValueError:
+                    break
+                seen += 1
+                start = index - offset
+                found += start >= 0 and lines[start : start + len(block)] == block
+        return found
