@@ -7,6 +7,7 @@
 | operators   | check, integrity                                                |
 | provenance  | why, blame, history                                             |
 | tasks       | show, replay, verify, resolve                                   |
+| export      | export                                                          |
 | cohorts     | cohort check, cohort freeze                                     |
 | knowledge   | kb list, kb show, kb search, kb lint                            |
 | processes   | coordinator, worker, flower                                     |
@@ -33,9 +34,19 @@ app = typer.Typer(
 
 def main() -> None:
     """Run the command; a user's mistake is one line on standard error, never a stack trace."""
-    from coordinator.cli import cohorts, knowledge, operators, processes, provenance, runs, stack, tasks
+    from coordinator.cli import (
+        cohorts,
+        export,
+        knowledge,
+        operators,
+        processes,
+        provenance,
+        runs,
+        stack,
+        tasks,
+    )
 
-    for group in (stack, runs, operators, provenance, tasks, processes):
+    for group in (stack, runs, operators, provenance, tasks, export, processes):
         group.add_commands(app)
     app.add_typer(cohorts.app, name="cohort")
     app.add_typer(knowledge.app, name="kb")
