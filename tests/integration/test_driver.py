@@ -417,7 +417,7 @@ def test_a_tree_that_can_not_be_stored_is_refused_and_the_task_goes_on(database:
         result = hands.honest(session, claim)
         if claim.kind != "rewrite":
             return result
-        bad = put_tree(session, RIGHT | {"kernel/a.cpp": "right\0"})
+        bad = put_tree(session, RIGHT | {"kernel/a.cpp/in.h": "right"})
         return Proposals(proposals=(Proposal(tree=bad, direction="bad"), *result.proposals))
 
     finish(database, [make_driver(database)], Hands(database, answer=odd))
