@@ -13,6 +13,7 @@ Pure: lines in, operations out. Passes (research/provenance.md, "Diffs"):
 4. What is left over in a stretch but whole inside another of its lines was merged into it, or split off it.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,9 @@ WEAK_COMMON = 60
 PARTS_PER_STRETCH = 250_000
 # A part of a line below this many alphanumerics ("i++") is found anywhere and proves nothing.
 PART_ALPHANUMERICS = 8
+
+# Blank lines, and those of brackets alone.
+_FRAME = re.compile(r"[\s{}()\[\];,:]*")
 
 
 class Change(StrEnum):
@@ -245,7 +249,10 @@ def _fill(pairing: Pairing, stretch: Stretch) -> None:
                 gone.append(one)
         if len(gone) == len(come):
             for one, other in zip(gone, come, strict=True):
-                spine.pair(one, other, equal=pairing.old[path][one] == pairing.new[path][other])
+                before, after = pairing.old[path][one], pairing.new[path][other]
+                # A statement in a brace's or a blank line's place was not made from it.
+                if bool(_FRAME.fullmatch(before)) == bool(_FRAME.fullmatch(after)):
+                    spine.pair(one, other, equal=before == after)
         gone, come = [], []
 
 

@@ -3,12 +3,14 @@
 Pure: lines in, pairs of indices out. `schema.diff` calls it for files, stretches and moved blocks.
 """
 
+import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
 import pygit2
 from pygit2.enums import DiffOption
 from rapidfuzz import fuzz, process
+from rapidfuzz.distance import LCSseq
 
 SIMILARITY = 50.0
 # A rewritten file must not cost minutes: with more comparisons, or longer lines, only a band around the
@@ -18,6 +20,11 @@ CHARACTERS_SQUARED = 4_000_000_000
 COMPARED_CHARACTERS = 2_000
 # A line of this many letters and digits says as much about its place as any longer one.
 TELLING_ALPHANUMERICS = 24
+
+# How much the words that two lines share count beside their letters.
+WORDS = 4.0
+
+_WORD = re.compile(r"\w+|[^\w\s]")
 
 Run = tuple[int, int, int]  # first old index, first new index, count
 Pair = tuple[int, int]  # old index, new index
@@ -99,6 +106,8 @@ def similar_pairs(old: Sequence[str], new: Sequence[str], *, cutoff: float = SIM
     left, right = [compared(line) for line in old], [compared(line) for line in new]
     reach = _reach(left, right)
     tells = [1.0 + min(alphanumerics(text), TELLING_ALPHANUMERICS) for text in right]
+    words = _Words()
+    spoken: list[str | None] = [None] * columns
     chain = _Chain()
     whole: dict[str, list[tuple[float, int]]] = {}
     for row, text in enumerate(left):
@@ -111,13 +120,42 @@ def similar_pairs(old: Sequence[str], new: Sequence[str], *, cutoff: float = SIM
             found = _like(text, right, first, last, cutoff)
             if reach >= columns:
                 whole[text] = found
-        told = 1.0 + min(alphanumerics(text), TELLING_ALPHANUMERICS)
+        if not found:
+            continue
+        told, said = 1.0 + min(alphanumerics(text), TELLING_ALPHANUMERICS), words.spell(text)
         for score, column in found:
-            weight = (score - cutoff + 1) * min(told, tells[column])
+            heard = spoken[column]
+            if heard is None:
+                heard = spoken[column] = words.spell(right[column])
+            weight = (score - cutoff + 1) * (1 + WORDS * _kept_words(said, heard)) * min(told, tells[column])
             if old[row] == new[column]:
                 weight *= 1.1
             chain.add(row, column, weight)
     return chain.best()
+
+
+class _Words:
+    """Lines as strings of one character a word or sign, so that likeness by words is likeness of strings."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, str] = {}
+
+    def spell(self, line: str) -> str:
+        return "".join(
+            [
+                self._known.setdefault(word, chr(1 + len(self._known) % 0x10FFFF))
+                for word in _WORD.findall(line)
+            ]
+        )
+
+
+def _kept_words(old: str, new: str) -> float:
+    """The share of words of the line that has fewer that are found, in order, in the other one.
+
+    An edit that wraps an argument or adds a remark keeps all; another call of the same shape does not.
+    """
+    fewer = min(len(old), len(new))
+    return LCSseq.similarity(old, new) / fewer if fewer else 1.0
 
 
 def _reach(left: Sequence[str], right: Sequence[str]) -> int:

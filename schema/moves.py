@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
+from itertools import pairwise
 
 from schema.matching import alphanumerics, similar_pairs
 from schema.pairing import Line, LinePair, Pairing
@@ -52,20 +53,25 @@ def match_moves(pairing: Pairing) -> None:
 
 def _blocks(pairing: Pairing) -> list[_Block]:
     """A heap of the blocks that are heavy enough."""
-    origins: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    come = []
+    # By line, and by two in a row, for lines that are everywhere.
+    origins: dict[tuple[str, ...], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    come: list[tuple[str, int, tuple[str, ...]]] = []
     for path in pairing.spines:
         for stretch in pairing.stretches(path, equal=False):
-            for index in stretch.old:
-                origins[pairing.old[path][index].strip()][path].append(index)
-            come += [(path, index) for index in stretch.new]
+            old = [pairing.old[path][index].strip() for index in stretch.old]
+            for index, (line, after) in zip(stretch.old, pairwise([*old, ""]), strict=True):
+                origins[(line,)][path].append(index)
+                origins[line, after][path].append(index)
+            new = [pairing.new[path][index].strip() for index in stretch.new]
+            come += [(path, index, two) for index, two in zip(stretch.new, pairwise([*new, ""]), strict=True)]
     blocks: list[_Block] = []
     ends: dict[tuple[str, str, int], int] = {}  # both paths and their distance → end of the last block there
-    for path, index in come if origins else ():
-        text = pairing.new[path][index].strip()
-        if text not in origins or not alphanumerics(text):
+    for path, index, two in come:
+        if two[:1] not in origins or not alphanumerics(two[0]):
             continue
-        for from_path, indices in origins[text].items():
+        for from_path, indices in origins[two[:1]].items():
+            if len(indices) > CANDIDATES_PER_LINE and two in origins:
+                indices = origins[two].get(from_path, ())
             for one in _nearest(indices, index):
                 diagonal = (from_path, path, index - one)
                 if ends.get(diagonal, 0) > index:

@@ -4,18 +4,16 @@ A line that stayed in its place is on its file's spine, with the line it was; th
 that came from elsewhere is paired off the spine.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import chain, count, groupby
+from itertools import count, groupby
 from operator import sub
 
 from schema.matching import alphanumerics
 
 # A slide over more lines than this is no slide.
 SLIDE_REACH = 400
-# A block's other occurrences are looked for among so many places of its rarest line.
-PLACES_PER_BLOCK = 500
 
 Line = tuple[str, int]  # path, index
 LinePair = tuple[Line, Line]  # old, new
@@ -157,15 +155,13 @@ class Pairing:
         `least`, that sum.
         """
         path, first = place
-        block = self._sides[1].lines[path][first : first + length]
+        block = [line.strip() for line in self.new[path][first : first + length]]
         total = sum(map(alphanumerics, block))
-        if total < least:
-            return total
-        return total / max(1, *(side.occurrences(block) for side in self._sides))
+        return total if total < least else total / max(1, self._occurrences.most(block))
 
     @cached_property
-    def _sides(self) -> "tuple[_Occurrences, _Occurrences]":
-        return _Occurrences(self.old), _Occurrences(self.new)
+    def _occurrences(self) -> "_Occurrences":
+        return _Occurrences(self.old.values(), self.new.values())
 
 
 def _another(
@@ -203,36 +199,30 @@ def _another(
     return None
 
 
-def _paired(back: Sequence[int], indices: Iterator[int] | range) -> int | None:
+def _paired(back: Sequence[int], indices: range) -> int | None:
     """The first of the indices that is on the spine."""
     return next((index for index in indices if back[index] >= 0), None)
 
 
 class _Occurrences:
-    """Where stripped lines, and blocks of them, are found on one side of a change."""
+    """How often stripped lines, and blocks of them, are found before and after a change.
 
-    def __init__(self, files: Mapping[str, Sequence[str]]) -> None:
-        self.lines = {path: list(map(str.strip, lines)) for path, lines in files.items()}
-        self._counts: dict[str, int] = {}
-        for line in chain.from_iterable(self.lines.values()):
-            self._counts[line] = self._counts.get(line, 0) + 1
+    One character a distinct line turns files into strings, and a block into a substring.
+    """
 
-    def occurrences(self, block: Sequence[str]) -> int:
-        """How often the block is there; of very common lines, not every place is looked at."""
-        counts = [self._counts.get(line, 0) for line in block]
-        rarest = min(counts)
-        if len(block) == 1 or rarest <= 1:
-            return rarest
-        block, offset = list(block), counts.index(rarest)
-        found = seen = 0
-        for lines in self.lines.values():
-            index = -1
-            while seen < PLACES_PER_BLOCK:
-                try:
-                    index = lines.index(block[offset], index + 1)
-                except ValueError:
-                    break
-                seen += 1
-                start = index - offset
-                found += start >= 0 and lines[start : start + len(block)] == block
-        return found
+    def __init__(self, *sides: Iterable[Sequence[str]]) -> None:
+        self._characters: dict[str, str] = {}
+        self._sides = [["".join(map(self._character, lines)) for lines in files] for files in sides]
+
+    def most(self, block: Iterable[str]) -> int:
+        """How often the block is there, on the side that has more of it."""
+        part = "".join(map(self._character, block))
+        return max(sum(text.count(part) for text in files) for files in self._sides)
+
+    def _character(self, line: str) -> str:
+        text = line.strip()
+        known = self._characters.get(text)
+        if known is None:
+            # More distinct lines than there are characters share some: a block then seems a little more common.
+            known = self._characters[text] = chr(len(self._characters) % 0x110000)
+        return known
