@@ -23,6 +23,7 @@ from schema.compact import compact_set
 from schema.errors import BadInput, InfrastructureError, OpmendError
 from schema.results import CaseSet, CaseStatus, Compilation, FailureType, Validation
 from schema.settings import Settings
+from schema.texts import shown
 from schema.workspace import Workspace
 
 
@@ -144,7 +145,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"{error.strerror or error}", where=str(error.filename or "check")
         )
         return _tell(infrastructure, as_json=options is not None and options.json)
-    sys.stdout.write(json.dumps(found, ensure_ascii=False) + "\n" if options.json else _text(found))
+    # A candidate's messages may hold bytes that are no text.
+    sys.stdout.write(shown(json.dumps(found, ensure_ascii=False) + "\n" if options.json else _text(found)))
     if found["failure_type"] == FailureType.EXECUTION_ABORTED.value:
         return InfrastructureError.exit_code
     return 0 if found["passed"] else 1
@@ -179,7 +181,7 @@ def _parser() -> argparse.ArgumentParser:
 def _tell(error: OpmendError, *, as_json: bool) -> int:
     if as_json:
         facts = {"what": error.what, "where": error.where, "mend": error.mend, "exit_code": error.exit_code}
-        sys.stdout.write(json.dumps({"error": facts}, ensure_ascii=False) + "\n")
+        sys.stdout.write(shown(json.dumps({"error": facts}, ensure_ascii=False)) + "\n")
     else:
         sys.stderr.write(f"error: {error}\n")
     return error.exit_code

@@ -16,6 +16,7 @@ Exit codes: 0 done; 1 the thing checked does not hold; 2 wrong use or bad input;
 """
 
 import sys
+from io import TextIOWrapper
 
 import typer
 
@@ -48,6 +49,9 @@ def main() -> None:
 
     for group in (stack, runs, operators, provenance, tasks, export, processes):
         group.add_commands(app)
+    if isinstance(sys.stdout, TextIOWrapper):
+        # A path or a candidate's message may hold bytes that are no text; they must not break the answer.
+        sys.stdout.reconfigure(errors="replace")
     app.add_typer(cohorts.app, name="cohort")
     app.add_typer(knowledge.app, name="kb")
     try:

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from coordinator.integrity.rules import RULES, Level
 from schema.results import Record
+from schema.texts import shown
 
 Verdict = Literal["CLEAN", "SUSPECT", "CHEAT"]
 
@@ -83,7 +84,7 @@ class Findings:
         lines = self.files.get(file, [])
         source = lines[line - 1].strip()[:240] if 0 < line <= len(lines) else ""
         self._reasons[key] = Reason(
-            rule=rule, level=weight, file=file, line=line, message=message, source_line=source
+            rule=rule, level=weight, file=file, line=line, message=shown(message), source_line=shown(source)
         )
 
     def reasons(self) -> tuple[Reason, ...]:
