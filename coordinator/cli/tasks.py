@@ -56,21 +56,38 @@ def replay(task: TaskId = None, json: Json = False) -> None:
 
 
 def verify(task: TaskId = None, json: Json = False) -> None:
-    """Check a task's records: the hash chain of its log, the digests of its evidence, its snippets."""
+    """Check a task's records: its log, every byte of every revision, and whether they refer to each other with sense.
+
+    The log's hash chain, the digests of evidence and blobs, every revision put together again from its snippets;
+    lineage, failures, tombstones, benchmark runs, verdicts, jobs and decisions against each other and the log.
+    """
+    from sqlalchemy import text
+
     from coordinator.cli.output import print_json
     from coordinator.cli.store import reading
     from coordinator.report.lookup import find_task
     from coordinator.report.verification import verify_task
 
     with reading() as session:
+        # One moment for all checks: a driver at work must not make two of them differ.
+        session.execute(text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ"))
         found = find_task(session, task)
-        problems, checked = verify_task(session, found)
+        faults, checked = verify_task(session, found)
     if json:
-        print_json({"task": found.id, "checked": checked, "problems": problems})
+        print_json(
+            {
+                "task": found.id,
+                "name": found.name,
+                "checked": checked,
+                "faults": [fault.model_dump(mode="json") for fault in faults],
+            }
+        )
+    elif faults:
+        more = f"; {len(faults) - 1} more, --json tells all" if len(faults) > 1 else ""
+        typer.echo(f"task {found.id} ({found.name}): {faults[0]}{more}")
     else:
-        for line in problems or [checked]:
-            typer.echo(f"task {found.id}: {line}")
-    raise typer.Exit(1 if problems else 0)
+        typer.echo(f"task {found.id} ({found.name}): {checked}")
+    raise typer.Exit(1 if faults else 0)
 
 
 def resolve(
