@@ -136,8 +136,9 @@ class Revising:
         """The last row before each gap's end, tombstones included; None at the start of a file."""
         rows = self.session.execute(
             text(
+                # "~" is after every key; an OR in its place would keep the index from finding the row at once.
                 "SELECT (SELECT s.position_key FROM snippets s WHERE s.file_id = g.file_id "
-                "        AND (g.hi IS NULL OR s.position_key < g.hi) ORDER BY s.position_key DESC LIMIT 1) "
+                "        AND s.position_key < coalesce(g.hi, '~') ORDER BY s.position_key DESC LIMIT 1) "
                 "FROM unnest(CAST(:file_ids AS bigint[]), CAST(:his AS text[])) WITH ORDINALITY "
                 "     AS g (file_id, hi, number) ORDER BY g.number"
             ),

@@ -55,9 +55,11 @@ BEGIN
 END $$
 """
 
-# A statement's rows are few (task, revision, round) triples however many lines it has.
+# A statement's rows are few (task, revision, round) triples however many lines it has. The plan is cached for a
+# session, maybe one that began with an empty store: it must be by index, or every write reads the whole table.
 _SEAL = """
-CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
 DECLARE
     stray record;
 BEGIN
@@ -96,9 +98,12 @@ _SEALS = {
     "opmend_seal_lineage": (
         "lineage",
         "INSERT",
-        "SELECT DISTINCT f.task_id, s.created_revision, s.created_round FROM fresh e "
-        "JOIN snippets s ON s.file_id = e.child_file_id AND s.position_key = e.child_key "
-        "JOIN files f ON f.id = s.file_id",
+        # OFFSET 0: one look at the primary key for each edge, whatever the planner thinks of joins.
+        "SELECT f.task_id, c.revision, c.round FROM ("
+        "SELECT DISTINCT e.child_file_id, s.created_revision, s.created_round FROM fresh e CROSS JOIN LATERAL ("
+        "SELECT created_revision, created_round FROM snippets "
+        "WHERE file_id = e.child_file_id AND position_key = e.child_key OFFSET 0) s"
+        ") AS c (file_id, revision, round) JOIN files f ON f.id = c.file_id",
     ),
     "opmend_seal_failures": (
         "snippet_failures",

@@ -1,0 +1,203 @@
+"""Writing a revision and asking why, against git on the same files in the same run.
+
+A 2,000-line C++ file; each revision has eight hunks of 1 to 20 lines. Postgres is the embedded one with its own
+defaults (fsync on, synchronous_commit on), and a revision counts when its commit has returned. Git has its defaults too;
+putting the file into its work tree is not counted.
+"""
+
+import random
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+
+from schema.database import Database
+from schema.lineage import blame, why
+from schema.snippets import FailureCause, benchmark_id, write_revision
+from tests.bench.edits import cpp_program, reworded, statement
+from tests.bench.measure import Measure, median_seconds
+from tests.bench.services import Git, new_task, peak_bytes, store
+
+PATH = "kernel/reduce.cpp"
+LINES = 2_000
+WRITTEN = 25
+REVISIONS = 1_000
+ASKED = 40
+
+
+def revised(chosen: random.Random, lines: list[str], *, hot: str | None = None) -> list[str]:
+    """The next state of a file: eight hunks of 1 to 20 lines, about as many lines in as out.
+
+    Args:
+        hot: a word; the one line that has it is edited as well.
+    """
+    new = list(lines)
+    eighth = len(new) // 8
+    for hunk in reversed(range(8)):
+        start = hunk * eighth + chosen.randrange(1, eighth - 25)
+        count = chosen.randrange(1, 21)
+        # What a repair does to a hunk: most lines are edited, some go, some come.
+        fresh = []
+        for line in new[start : start + count]:
+            dice = chosen.random()
+            if dice < 0.6 and len(line) < 120:
+                fresh.append(reworded(chosen, line))
+            elif dice < 0.8:
+                fresh.append(statement(chosen, 2))
+            elif dice < 0.9:
+                fresh += [line, statement(chosen, 2)]
+        if hot is not None:
+            fresh = [line for line in fresh if hot not in line] + [
+                line for line in new[start : start + count] if hot in line
+            ]
+        new[start : start + count] = fresh
+    if hot is not None:
+        new = [f"        {hot} = {chosen.randrange(10**6)};\n" if hot in line else line for line in new]
+    while len(new) < LINES:
+        new.insert(chosen.randrange(1, len(new)), statement(chosen, 2))
+    return new[:LINES]
+
+
+def write(database: Database, task: int, number: int, text: str) -> None:
+    """One revision with all that a round brings, in one transaction."""
+    with database.transaction() as session:
+        if number == 0:
+            write_revision(session, task_id=task, round=0, files={PATH: text}, cause="initial")
+            return
+        failed = benchmark_id(session, task_id=task, name="float16[128,128]", kind="case", spec={"index": 3})
+        write_revision(
+            session,
+            task_id=task,
+            round=number,
+            files={PATH: text},
+            cause="session",
+            failures=[FailureCause(benchmark_id=failed, output="expected 1.5, got nan at [0, 6]; 12 of 16384 wrong")],
+            explanation="the tail is not a multiple of 32 bytes, so the copy overruns",
+            entry_ids=["datacopy-pad"],
+            direction=f"datacopy-pad @ {PATH}",
+            model="bench",
+        )
+
+
+def measures() -> Iterator[Measure]:
+    """Writing, asking, memory."""
+    with store() as database:
+        yield from _writing(database)
+        yield from _asking(database)
+        yield from _memory(database)
+
+
+def _writing(database: Database) -> Iterator[Measure]:
+    chosen = random.Random(7)
+    lines = cpp_program(chosen, LINES)
+    texts = ["".join(lines)]
+    for _ in range(WRITTEN + 3):
+        lines = revised(chosen, lines)
+        texts.append("".join(lines))
+    task = new_task(database, "writing")
+    ours, theirs = [], []
+    with tempfile.TemporaryDirectory(prefix="opmend-b-") as folder:
+        git = Git(Path(folder))
+        (Path(folder) / PATH).parent.mkdir()
+        for number, text in enumerate(texts):
+            (Path(folder) / PATH).write_text(text)
+            began = time.perf_counter()
+            git.commit(PATH, "the tail is not a multiple of 32 bytes, so the copy overruns")
+            middle = time.perf_counter()
+            write(database, task, number, text)
+            ended = time.perf_counter()
+            theirs.append(middle - began)
+            ours.append(ended - middle)
+    # The first ones warm caches on both sides.
+    yield Measure(
+        name=f"a revision of {LINES:,} lines, 8 hunks, committed (median of {WRITTEN})",
+        ours=median(ours[4:]) * 1_000,
+        against=median(theirs[4:]) * 1_000,
+        unit="ms",
+        peer="git add && git commit",
+        at_most=1,
+    )
+    yield Measure(
+        name=f"the initial revision of {LINES:,} lines",
+        ours=ours[0] * 1_000,
+        against=theirs[0] * 1_000,
+        unit="ms",
+        peer="git add && git commit",
+    )
+
+
+def _asking(database: Database) -> Iterator[Measure]:
+    chosen = random.Random(11)
+    lines = cpp_program(chosen, LINES)
+    lines[LINES // 2] = "        hotLength = 0;\n"
+    task = new_task(database, "asking")
+    texts = []
+    for number in range(REVISIONS):
+        if number:
+            lines = revised(chosen, lines, hot="hotLength")
+        texts.append("".join(lines))
+        write(database, task, number, texts[-1])
+    with database.transaction() as session:
+        told = blame(session, task, PATH)
+    worst = max(told, key=lambda line: line.revisions)
+    with tempfile.TemporaryDirectory(prefix="opmend-b-") as folder:
+        git = Git(Path(folder))
+        git.load(PATH, texts)
+        whole = median_seconds(lambda: git("blame", "--", PATH), runs=3)
+        one = median_seconds(lambda: git("blame", f"-L{worst.line},{worst.line}", "--", PATH), runs=3)
+
+    def ask(line: int) -> float:
+        def asked() -> None:
+            with database.transaction() as session:
+                why(session, task, PATH, line)
+
+        return median_seconds(asked, runs=5)
+
+    times = [ask(line) for line in chosen.sample(range(1, LINES + 1), ASKED)]
+    hardest = ask(worst.line)
+    for name, seconds in (
+        (f"why, median of {ASKED} lines, after {REVISIONS:,} revisions", median(times)),
+        (f"why, the slowest of {ASKED} lines", max(times)),
+        (f"why, the line with most revisions ({worst.revisions:,})", hardest),
+    ):
+        for peer, against, at_most in (
+            ("git blame -- FILE", whole, 0.1),
+            ("git blame -L", one, None),
+            ("limit of the issue", 0.020, 1),
+        ):
+            yield Measure(
+                name=name, ours=seconds * 1_000, against=against * 1_000, unit="ms", peer=peer, at_most=at_most
+            )
+
+    def blamed() -> None:
+        with database.transaction() as session:
+            blame(session, task, PATH)
+
+    yield Measure(
+        name=f"blame of the file after {REVISIONS:,} revisions",
+        ours=median_seconds(blamed, runs=3) * 1_000,
+        against=whole * 1_000,
+        unit="ms",
+        peer="git blame -- FILE",
+    )
+
+
+def _memory(database: Database) -> Iterator[Measure]:
+    chosen = random.Random(13)
+    lines = cpp_program(chosen, LINES)
+    task = new_task(database, "memory")
+    write(database, task, 0, "".join(lines))
+    after = "".join(revised(chosen, lines))
+    huge = new_task(database, "huge")
+    line = "x = {" + ",".join(["1.5"] * 2_500_000) + "};\n"
+    write(database, huge, 0, line)
+    for name, number, text in (
+        (f"memory to write a revision of {LINES:,} lines", task, after),
+        ("memory to write a revision with a 10 MB line", huge, line.replace("1.5", "2.5", 1)),
+    ):
+        peak = peak_bytes(lambda number=number, text=text: write(database, number, 1, text))
+        if peak is not None:
+            yield Measure(
+                name=name, ours=peak / 1e6, against=len(text) / 1e6, unit="MB", peer="size of the file"
+            )
