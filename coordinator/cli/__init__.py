@@ -8,6 +8,7 @@
 | provenance  | why, blame, history                                             |
 | tasks       | show, replay, verify, resolve                                   |
 | export      | export                                                          |
+| statistics  | stats provenance                                                |
 | cohorts     | cohort check, cohort freeze                                     |
 | knowledge   | kb list, kb show, kb search, kb lint                            |
 | processes   | coordinator, worker, flower                                     |
@@ -44,6 +45,7 @@ def main() -> None:
         provenance,
         runs,
         stack,
+        statistics,
         tasks,
     )
 
@@ -54,6 +56,7 @@ def main() -> None:
         sys.stdout.reconfigure(errors="replace")
     app.add_typer(cohorts.app, name="cohort")
     app.add_typer(knowledge.app, name="kb")
+    app.add_typer(statistics.app, name="stats")
     try:
         app()
     except OpmendError as error:

@@ -40,7 +40,8 @@ def find_run(session: Session, run: int | None) -> Run:
     """
     query = select(Run).order_by(Run.id.desc()).limit(1)
     if run is not None:
-        query = query.where(Run.id == run)
+        # A number beyond the database's is no run either.
+        query = query.where(Run.id == min(run, 2**62))
     found = session.execute(query).scalar_one_or_none()
     if found is None:
         raise NotFound("no run yet" if run is None else f"no run {run}", mend=RUN_HINT)

@@ -13,7 +13,9 @@ import pytest
 
 from coordinator.integrity.report import IntegrityReport, PathStep, Reason
 from coordinator.local.doctor import Check
+from coordinator.report.faults import Fault
 from coordinator.report.outcomes import MatchRates, Report, RunRow, TaskRow, Totals
+from coordinator.report.provenance_metrics import ProvenanceMetrics, ProvenanceRow, Spread
 from coordinator.report.story import Story
 from schema.jobs import Tokens
 from schema.lineage import (
@@ -178,6 +180,8 @@ def check_keys() -> set[str]:
         ("why", names_of(Explanation, Step, Failure, Relative, Ending) | {"task", "name"}),
         ("blame", names_of(BlamedLine)),
         ("history", names_of(FileChange, Tombstone)),
+        ("verify", names_of(Fault) | {"task", "name", "checked", "faults"}),
+        ("stats provenance", names_of(ProvenanceMetrics, ProvenanceRow, Spread)),
         ("doctor", names_of(Check) | {"works", "checks"}),
         ("check", check_keys()),
     ],
