@@ -7,6 +7,7 @@ one comparison.
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.dialects.postgresql import insert
@@ -35,9 +36,17 @@ def put_blobs(session: Session, parts: list[bytes], *, media_type: str) -> list[
         {"digest": key, "media_type": media_type, "size": len(part), "data": part}
         for key, part in sorted(dict(zip(digests, parts, strict=True)).items())
     ]
-    if rows:
-        session.execute(insert(Blob).values(rows).on_conflict_do_nothing(index_elements=["digest"]))
+    _put(session, rows)
     return digests
+
+
+def _put(session: Session, rows: list[dict[str, Any]]) -> None:
+    if rows:
+        # The table, not the model, and no VALUES list: SQLAlchemy then compiles the statement once, not each time.
+        session.execute(
+            insert(Blob.__table__).on_conflict_do_nothing(index_elements=["digest"]),  # type: ignore[arg-type]
+            rows,
+        )
 
 
 def get_blob(session: Session, key: str) -> bytes:
@@ -67,9 +76,43 @@ def put_tree(session: Session, files: Mapping[str, str]) -> str:
     Raises:
         BadInput: a text stands for no bytes.
     """
-    paths = sorted(files)
-    digests = put_blobs(session, [bytes_of(files[path], path) for path in paths], media_type=FILE_MEDIA_TYPE)
-    return put_blob(session, _manifest(dict(zip(paths, digests, strict=True))), media_type=TREE_MEDIA_TYPE)
+    return put_next_tree(session, files, {})[0]
+
+
+def put_next_tree(
+    session: Session, files: Mapping[str, str], before: Mapping[str, str]
+) -> tuple[str, dict[str, str]]:
+    """Store a workspace that follows another one: files that are as they were are not sent again.
+
+    Args:
+        session: an open transaction.
+        files: path → text.
+        before: the manifest of a tree in the store.
+
+    Returns:
+        The tree digest, and the manifest: path → digest.
+
+    Raises:
+        BadInput: a text stands for no bytes.
+    """
+    parts = {path: bytes_of(files[path], path) for path in sorted(files)}
+    manifest = {path: digest(part) for path, part in parts.items()}
+    if manifest == before:
+        return digest(_manifest(manifest)), manifest
+    known = set(before.values())
+    new = {key: (FILE_MEDIA_TYPE, parts[path]) for path, key in manifest.items() if key not in known}
+    whole = _manifest(manifest)
+    tree = digest(whole)
+    new[tree] = (TREE_MEDIA_TYPE, whole)
+    _put(
+        session,
+        [
+            {"digest": key, "media_type": media_type, "size": len(part), "data": part}
+            # Sorted for the same reason as in put_blobs.
+            for key, (media_type, part) in sorted(new.items())
+        ],
+    )
+    return tree, manifest
 
 
 def get_tree(session: Session, key: str) -> dict[str, str]:

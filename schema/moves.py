@@ -71,7 +71,7 @@ def _blocks(pairing: Pairing) -> list[_Block]:
             continue
         for from_path, indices in origins[two[:1]].items():
             if len(indices) > CANDIDATES_PER_LINE and two in origins:
-                indices = origins[two].get(from_path, ())
+                indices = origins[two].get(from_path, [])
             for one in _nearest(indices, index):
                 diagonal = (from_path, path, index - one)
                 if ends.get(diagonal, 0) > index:

@@ -101,6 +101,9 @@ class Pairing:
         # On an undisturbed run, old and new index keep their distance.
         for distance, run in groupby(map(sub, olds, count())):
             length = sum(1 for _ in run)
+            if olds[index] < 0 and length > 1:
+                # -1 happens to be at the distance of a run that begins with line 0.
+                index, length = index + 1, length - 1
             if olds[index] >= 0:
                 if index + distance > one or index > other:
                     found.append(

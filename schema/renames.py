@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from schema.diff import Change, Operation, Place, align
+from schema.diff import Change, Difference, Operation, Place, align, difference
 
 # git's default: two files are one if they share half of the larger one.
 SHARED = 0.5
@@ -62,6 +62,21 @@ def align_files(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str
     names = {before: after for after, before in pairs.items()}
     before = {names.get(path, path): lines for path, lines in old.items() if path not in pairs}
     return tuple(_told(operation, pairs) for operation in align(before, new))
+
+
+def difference_of_files(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> Difference:
+    """`schema.diff.difference`, with the equal lines of renamed files as moves."""
+    if not renamed(old, new):
+        return difference(old, new)
+    operations = align_files(old, new)
+    kept = {path: [-1] * len(lines) for path, lines in new.items()}
+    for operation in operations:
+        if operation.change is Change.EQUAL and operation.old is not None and operation.new is not None:
+            kept[operation.new.path][operation.new.index] = operation.old.index
+    return Difference(
+        operations=tuple(operation for operation in operations if operation.change is not Change.EQUAL),
+        kept=kept,
+    )
 
 
 def _told(operation: Operation, pairs: Mapping[str, str]) -> Operation:

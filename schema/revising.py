@@ -11,7 +11,7 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from schema.blobs import put_blob
-from schema.diff import Change, Operation, Place, split_lines
+from schema.diff import Change, Difference, Operation, Place, split_lines
 from schema.position_keys import keys_between
 from schema.redaction import storable_message
 from schema.syntax import LineSyntax, syntax_of_lines
@@ -66,26 +66,25 @@ class Revising:
 
     def write(
         self,
-        operations: Sequence[Operation],
+        difference: Difference,
         failures: Sequence[FailureCause],
         restored: Mapping[tuple[str, int], SnippetKey],
     ) -> None:
         """Write the rows of one revision.
 
         Args:
-            operations: what became of every line of the changed files.
+            difference: what became of the lines of the changed files.
             failures: the failed benchmarks behind the change.
             restored: new place (path, index) → the snippet that comes back there.
         """
-        self._choose_keys(operations)
+        operations = difference.operations
+        self._choose_keys(difference.kept)
         self._insert_snippets()
         gone = [self._old(operation.old) for operation in operations if _goes(operation) and operation.old]
         self._disable(gone)
         edges: dict[tuple[SnippetKey, SnippetKey], str] = {}
         changed: list[SnippetKey] = []
         for operation in operations:
-            if operation.change is Change.EQUAL:
-                continue
             if operation.new is None:
                 assert operation.old is not None
                 changed.append(self._old(operation.old))
@@ -108,32 +107,27 @@ class Revising:
         rows = self.live[place.path]
         return rows.file_id, rows.keys[place.index]
 
-    def _choose_keys(self, operations: Sequence[Operation]) -> None:
+    def _choose_keys(self, kept: Mapping[str, Sequence[int]]) -> None:
         """Give each run of new lines keys right after the tombstones before the next kept line (D1)."""
-        gaps: list[tuple[str, list[int], str | None]] = []
-        previous: tuple[str, int] | None = None
-        for operation in reversed(operations):
-            # Operations come by path and index, so backwards the next kept line is known.
-            if operation.new is None:
-                continue
-            path, index = operation.new.path, operation.new.index
-            if operation.change is Change.EQUAL:
-                assert operation.old is not None
-                gaps.append((path, [], self.live[path].keys[operation.old.index]))
-            else:
-                if previous is None or previous[0] != path:
-                    gaps.append((path, [], None))
-                gaps[-1][1].append(index)
-            previous = (path, index)
-        gaps = [gap for gap in gaps if gap[1]]
+        gaps: list[tuple[str, range, str | None]] = []
+        for path, olds in kept.items():
+            keys, start = self.live[path].keys, -1
+            for index, old in enumerate(olds):
+                if old < 0:
+                    start = index if start < 0 else start
+                elif start >= 0:
+                    gaps.append((path, range(start, index), keys[old]))
+                    start = -1
+            if start >= 0:
+                gaps.append((path, range(start, len(olds)), None))
         for (path, indices, hi), lo in zip(gaps, self._predecessors(gaps), strict=True):
-            indices.reverse()
-            keys = keys_between(lo, hi, len(indices))
-            for index, key in zip(indices, keys, strict=True):
+            for index, key in zip(indices, keys_between(lo, hi, len(indices)), strict=True):
                 self.fresh[path, index] = (self.live[path].file_id, key)
 
-    def _predecessors(self, gaps: Sequence[tuple[str, list[int], str | None]]) -> list[str | None]:
+    def _predecessors(self, gaps: Sequence[tuple[str, range, str | None]]) -> list[str | None]:
         """The last row before each gap's end, tombstones included; None at the start of a file."""
+        if not gaps:
+            return []
         rows = self.session.execute(
             text(
                 # "~" is after every key; an OR in its place would keep the index from finding the row at once.

@@ -18,11 +18,11 @@ from typing import Any
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from schema.blobs import get_blob, put_tree
+from schema.blobs import get_blob, put_next_tree
 from schema.diff import Change, Operation, align, split_lines
 from schema.errors import BadInput, NotFound
 from schema.redaction import redact, storable_message
-from schema.renames import align_files
+from schema.renames import difference_of_files
 from schema.revising import FAILURE_CHARACTERS, FailureCause, LiveRows, Revising, SnippetKey
 from schema.tables import Benchmark, File, Revision, Snippet, SnippetExplanation, Task
 from schema.tables.base import Json
@@ -143,7 +143,7 @@ def write_revision(
             mend="rounds only go on",
         )
     before = {} if last is None else _manifest(session, last.tree)
-    tree = put_tree(session, files)
+    tree, after = put_next_tree(session, files, before)
     session.add(Revision(task_id=task_id, revision=revision, round=round, cause=cause, tree=tree))
     session.flush()
     if explanation or entry_ids or direction or model:
@@ -159,23 +159,25 @@ def write_revision(
             )
         )
         session.flush()
-    after = _manifest(session, tree)
     changed = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
     if not changed:
         return revision
-    live = _live(session, _file_ids(session, task_id, changed))
-    operations = align_files(
+    live = _live(session, _file_ids(session, task_id, changed), before)
+    found = difference_of_files(
         {path: live[path].lines for path in changed},
         {path: split_lines(files[path]) for path in changed if path in files},
     )
     restored = {
         **_returned(
-            session, {path: live[path].file_id for path in changed if path not in before}, operations, files
+            session,
+            {path: live[path].file_id for path in changed if path not in before},
+            found.operations,
+            files,
         ),
         **_restored(session, task_id, restores, files),
     }
     texts = {path: files.get(path, "") for path in changed}
-    Revising(session, task_id, revision, round, texts, live).write(operations, failures, restored)
+    Revising(session, task_id, revision, round, texts, live).write(found, failures, restored)
     return revision
 
 
@@ -331,27 +333,49 @@ def _manifest(session: Session, tree: str) -> dict[str, str]:
 
 
 def _file_ids(session: Session, task_id: int, paths: list[str]) -> dict[str, int]:
-    session.execute(
+    found = select(File.path, File.id).where(File.task_id == task_id, File.path.in_(paths))
+    known = {row.path: row.id for row in session.execute(found)}
+    if len(known) < len(paths):
+        session.execute(
+            text(
+                "INSERT INTO files (task_id, path) SELECT :task_id, unnest(CAST(:paths AS text[])) "
+                "ON CONFLICT (task_id, path) DO NOTHING"
+            ),
+            {"task_id": task_id, "paths": [path for path in paths if path not in known]},
+        )
+        known = {row.path: row.id for row in session.execute(found)}
+    return known
+
+
+def _live(session: Session, file_ids: dict[str, int], manifest: Mapping[str, str]) -> dict[str, LiveRows]:
+    """The visible rows of files: keys from the rows, lines from the blobs of the last revision, which are one each."""
+    rows = session.execute(
         text(
-            "INSERT INTO files (task_id, path) SELECT :task_id, unnest(CAST(:paths AS text[])) "
-            "ON CONFLICT (task_id, path) DO NOTHING"
+            "SELECT g.path, b.data, (SELECT string_agg(s.position_key, ' ' ORDER BY s.position_key) "
+            "FROM snippets s WHERE s.file_id = g.file_id AND s.disabled_revision IS NULL) "
+            "FROM unnest(CAST(:paths AS text[]), CAST(:file_ids AS bigint[]), CAST(:digests AS text[])) "
+            "AS g (path, file_id, digest) LEFT JOIN blobs b ON b.digest = g.digest"
         ),
-        {"task_id": task_id, "paths": paths},
+        {
+            "paths": list(file_ids),
+            "file_ids": list(file_ids.values()),
+            "digests": [manifest.get(path) for path in file_ids],
+        },
     )
-    rows = session.execute(select(File.path, File.id).where(File.task_id == task_id, File.path.in_(paths)))
-    return {row.path: row.id for row in rows}
-
-
-def _live(session: Session, file_ids: dict[str, int]) -> dict[str, LiveRows]:
-    live = {path: LiveRows(file_id=file_id, keys=[], lines=[]) for path, file_id in file_ids.items()}
-    paths = {file_id: path for path, file_id in file_ids.items()}
-    for file_id, key, content, raw in session.execute(
-        select(Snippet.file_id, Snippet.position_key, Snippet.content, Snippet.raw)
-        .where(Snippet.file_id.in_(paths), Snippet.disabled_revision.is_(None))
-        .order_by(Snippet.file_id, Snippet.position_key)
-    ):
-        live[paths[file_id]].keys.append(key)
-        live[paths[file_id]].lines.append(_exact(content, raw))
+    live = {}
+    for path, data, keys in rows:
+        known = LiveRows(
+            file_id=file_ids[path],
+            keys=keys.split(" ") if keys else [],
+            lines=[] if data is None else split_lines(text_of(bytes(data))),
+        )
+        if len(known.keys) != len(known.lines):
+            raise NotFound(
+                f"{len(known.lines)} lines of the last revision have {len(known.keys)} live snippets",
+                where=path,
+                mend="the store was changed behind opmend: see `opmend verify`, restore a backup",
+            )
+        live[path] = known
     return live
 
 
