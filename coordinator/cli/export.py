@@ -101,11 +101,11 @@ def _beside(output: Path) -> Iterator[Path]:
 
 def _write(output: Path, pieces: Iterator[str]) -> None:
     """Write a file whole or not at all; a pipe or a device is written as it is."""
-    target = output.resolve()
-    if target.exists() and not target.is_file():
-        with target.open("wb") as stream:
+    if output.exists() and not output.is_file():
+        with output.open("wb") as stream:
             stream.writelines(piece.encode() for piece in pieces)
         return
+    target = output.resolve()
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as stream:
         place = Path(stream.name)
         try:

@@ -92,7 +92,7 @@ def author(made: Made) -> tuple[str, str]:
         return "baseline", f"baseline@{DOMAIN}"
     else:
         return TOOL, f"{TOOL}@{DOMAIN}"
-    name = capped(re.sub(r"[<>]|[^\S ]", " ", one_line(name)).strip() or "unknown", 120)
+    name = one_line(re.sub(r"[<>\x00-\x1f\x7f]", " ", name), 120) or "unknown"
     local = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-").lower()[:64] or "unknown"
     return name, f"{local}@{room}.{DOMAIN}"
 
