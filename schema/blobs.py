@@ -97,7 +97,7 @@ def put_next_tree(
     """
     parts = {path: bytes_of(files[path], path) for path in sorted(files)}
     manifest = {path: digest(part) for path, part in parts.items()}
-    if manifest == before:
+    if before and manifest == before:
         return digest(_manifest(manifest)), manifest
     known = set(before.values())
     new = {key: (FILE_MEDIA_TYPE, parts[path]) for path, key in manifest.items() if key not in known}

@@ -207,10 +207,11 @@ def _strong(pairing: Pairing, path: str, runs: Sequence[Run]) -> Iterator[Run]:
     for one, other, count in runs:
         between = (one or other) and (one + count < len(old) or other + count < len(new))
         if between and count <= WEAK_LINES:
-            told = sum(map(alphanumerics, old[one : one + count]))
+            run = old[one : one + count]
+            told: float = sum(map(alphanumerics, run))
+            if told > WEAK_ALPHANUMERICS and told <= WEAK_COMMON:
+                told /= min(max(old.count(line), new.count(line)) for line in run)
             if told <= WEAK_ALPHANUMERICS:
-                continue
-            if told <= WEAK_COMMON and pairing.weight((path, other), count) <= WEAK_ALPHANUMERICS:
                 continue
         yield one, other, count
 

@@ -404,6 +404,8 @@ def _returned(
 
     Only lines that come from nowhere else count; a file that was renamed away and back has its moves.
     """
+    if not appeared:
+        return {}
     rows = session.execute(
         text(
             "SELECT s.file_id, s.position_key, s.content, s.raw FROM snippets s "
