@@ -105,6 +105,7 @@ class Source:
         self.path = path
         self.data = bytes_of(text)
         masked = MASKED.sub(lambda match: re.sub(rb"[^\n]", b" ", match.group()), self.data)
+        masked = masked.replace(b"\0", b" ")  # compilers skip it; the grammar would end there
         self.tree = Parser(LANGUAGE).parse(masked)
         self.root = self.tree.root_node
 

@@ -68,6 +68,11 @@ NOTHING = LineSyntax()
 # A megabyte without a space is a name to a grammar, and every line inside would carry it.
 LONGEST_NAME = 200
 LONGEST_SCOPE = 1_000
+# Broken code is parsed at a megabyte a second: of a larger file the middles of long lines are not looked at, and
+# what is larger even so has no syntax.
+LARGE_FILE = 1 << 20
+MOST_PARSED = 4 << 20
+_LONG_LINE = re.compile(rb"[^\n]{4001,}")
 # Ten thousand blocks in each other have fifty million lines between them; what lies deeper is left undescribed.
 MOST_STEPS = 5_000_000
 
@@ -86,16 +91,30 @@ def syntax_of_lines(path: str, text: str, wanted: Collection[int] | None = None)
         wanted: indices of the lines that matter; others may be described less exactly. None: all.
 
     Returns:
-        One element a line, lines counted by "\n" as in `schema.diff.split_lines`.
+        One element a line, lines counted by "\n" as in `schema.diff.split_lines`; without syntax for a file of
+        many megabytes.
     """
     count = text.count("\n") + (not text.endswith("\n") and text != "")
     language = language_of(path)
     if language is None or not count:
         return [NOTHING] * count
     # tree-sitter parses round what is no UTF-8, and columns count bytes either way.
-    source = text.encode("utf-8", "surrogatepass")
+    # A NUL, which compilers skip, would end it.
+    source = text.encode("utf-8", "surrogatepass").replace(b"\0", b" ")
     if language == "cpp":
         source = _QUALIFIERS.sub(lambda match: b" " * len(match.group()), source)
+    if len(source) > LARGE_FILE:
+        masked = 0
+
+        def both_ends(match: re.Match[bytes]) -> bytes:
+            nonlocal masked
+            line = match.group()
+            masked += len(line) - 4_000
+            return line[:2_000] + b" " * (len(line) - 4_000) + line[-2_000:]
+
+        source = _LONG_LINE.sub(both_ends, source)
+        if len(source) - masked > MOST_PARSED:
+            return [NOTHING] * count
     starts: list[int | None] = []
     for line in source.split(b"\n")[:count]:
         stripped = line.lstrip()

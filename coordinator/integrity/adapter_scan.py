@@ -15,6 +15,7 @@ from coordinator.integrity.parameters import tensor_parameters
 from coordinator.integrity.report import Findings
 from coordinator.integrity.values import SCALAR, BoundFunction, Class, Instance, Scope, Value, join, named
 from coordinator.integrity.words import words
+from schema.errors import BadInput
 from schema.texts import bytes_of
 
 ADAPTER = "model_new_ascendc.py"
@@ -52,7 +53,7 @@ def parse_python(source: str) -> ast.Module | None:
         try:
             # Bytes, as Python itself reads the file: a coding comment can make code of what reads as a comment.
             return ast.parse(bytes_of(source))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError, BadInput):
             return None
 
 

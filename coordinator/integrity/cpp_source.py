@@ -38,6 +38,7 @@ _LEXEME = re.compile(
     rb"|(?<![\w])'(?:\\.|[^'\\\n])+'|<<<|>>>|__\w+__|\[\s*aicore\s*\]",
     re.DOTALL,
 )
+_SKIPPED = str.maketrans("\0\f\v", "   ")
 _QUALIFIERS = frozenset(
     name.encode()
     for name in words(
@@ -128,6 +129,13 @@ def walk(node: Node, *, into_lambdas: bool = True) -> Iterator[Node]:
         if current is not node and current.type == "lambda_expression" and not into_lambdas:
             continue
         pending.extend(reversed(current.children))
+
+
+def as_compiled(content: str) -> str:
+    """A C++ text with what compilers skip as spaces: the grammar would end at a NUL, the directives begin at none."""
+    if content.startswith("\ufeff"):
+        content = " " + content[1:]
+    return content.translate(_SKIPPED)
 
 
 def is_kernel_source(path: str, files: Mapping[str, str]) -> bool:

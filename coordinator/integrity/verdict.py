@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from coordinator.integrity.adapter_scan import parse_python, reference_transposes, scan_adapter
 from coordinator.integrity.baseline import compare_baseline
+from coordinator.integrity.cpp_source import as_compiled
 from coordinator.integrity.kernel_scan import KernelScan
 from coordinator.integrity.path_trace import trace_path
 from coordinator.integrity.report import Findings, IntegrityReport, PathStep, Reason, Verdict
@@ -20,7 +21,8 @@ def scan(files: Mapping[str, str], *, baseline: Mapping[str, str] | None = None)
     compare_baseline(files, baseline, findings)
     steps: tuple[PathStep, ...] = ()
     transposes = reference_transposes(parse_python(files["model.py"]) if "model.py" in files else None)
-    kernel = KernelScan(files=files, findings=findings, transpose_level=None if transposes else "suspect")
+    compiled = {path: as_compiled(content) for path, content in files.items()}
+    kernel = KernelScan(files=compiled, findings=findings, transpose_level=None if transposes else "suspect")
     try:
         extension = kernel.read()
         adapter = scan_adapter(files, findings, extension)

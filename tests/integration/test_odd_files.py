@@ -295,6 +295,20 @@ def test_the_scan_of_odd_files_is_text(plus: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "before", ["\0", "// a\0\n", "\ufeff", "\x0c", "\x0b", "// \udcff\n", "/*\0*/\r\n"], ids=ascii
+)
+def test_no_odd_byte_hides_what_follows_from_the_scan(before: str) -> None:
+    files = dict(Workspace.from_directory(PLUS).files)
+    path = "kernel/pybind11.cpp"
+    plain = files | {
+        path: "#define MORE at::add\n" + files[path].replace("return out;", "return MORE(x, y);")
+    }
+    verdict = scan(plain, baseline=files).verdict
+    assert verdict != "CLEAN"
+    assert scan(plain | {path: before + plain[path]}, baseline=files).verdict == verdict
+
+
+@pytest.mark.parametrize(
     ("path", "data", "said"),
     [
         ("operator.toml", b'name = "Gr\xf6sse"\n', "operator.toml:1: not UTF-8"),

@@ -125,3 +125,29 @@ def test_any_text_gives_one_answer_a_line(path: str, text: str) -> None:
 
 def test_deep_nesting_does_not_recurse() -> None:
     assert len(syntax_of_lines("a.cpp", "void f() " + "{\n" * 5_000)) == 5_000
+
+
+@pytest.mark.parametrize("odd", ["\0", "\udcff", "\x0c", "\ufeff", "\r"])
+def test_odd_bytes_in_comments_and_literals_change_nothing_around_them(odd: str) -> None:
+    text = KERNEL.replace("{\n", f"{{ // a{odd}b\n")
+    assert scopes("a.cpp", text) == scopes("a.cpp", KERNEL)
+    assert scopes("a.py", f"def f(x):\n    y = 'a{odd}b'\n    return y\n")[1:] == ["f", "f"]
+
+
+def test_what_is_no_name_never_becomes_one() -> None:
+    # A grammar takes a megabyte without a space for one name; no line around it carries that.
+    text = "void " + "x" * 1_000_000 + "()\n{\n    a();\n}\n"
+    assert {len(scope) for scope in scopes("a.cpp", text)} == {200}
+    deep = "".join(f"namespace space_number_{number} {{\n" for number in range(200)) + "int a;\n"
+    assert max(len(scope) for scope in scopes("a.cpp", deep)) < 1_100
+
+
+@pytest.mark.parametrize("line", ["a," * 1_500_000, "f(" * 1_500_000, "[" * 3_000_000])
+def test_a_line_of_megabytes_leaves_the_lines_around_it_their_scope(line: str) -> None:
+    text = f"void f()\n{{\n    a();\n}}\n// {line}\nvoid g()\n{{\n    b();\n}}\n"
+    assert [scopes("a.cpp", text)[index] for index in (2, 7)] == ["f", "g"]
+    assert len(syntax_of_lines("a.cpp", line)) == 1
+
+
+def test_many_megabytes_have_no_syntax() -> None:
+    assert set(syntax_of_lines("a.cpp", "int a;\n" * 700_000)) == {NOTHING}

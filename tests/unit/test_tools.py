@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schema.texts import shown
 from workers.llm.client import ToolCall
 from workers.prompts import first_message, section
 from workers.tools import TOOLS, Desk, run_tool
@@ -69,3 +70,72 @@ def test_the_first_message_holds_everything_the_engine_gathered() -> None:
         "round 2",
     ):
         assert part in message
+
+
+ODD = {"kernel/a.cpp": "// gr\udcf6\udcdfe\0\nint \udcff = 1;\r\nint b;\n", "kernel/table.dat": "\0\udcff"}
+SEEN = "// gr\ufffd\ufffde\ufffd\nint \ufffd = 1;\r\nint b;\n"
+
+
+def test_a_model_sees_text_whatever_the_file_holds() -> None:
+    desk = Desk(files=dict(ODD))
+    # git would call the file binary: so does the tool, and nothing of it is shown.
+    assert "a binary file" in run_tool(call("read_file", path="kernel/table.dat"), desk)
+    desk.files["kernel/a.cpp"] = ODD["kernel/a.cpp"].replace("\0", "")
+    assert run_tool(call("read_file", path="kernel/a.cpp"), desk) == SEEN.replace("e\ufffd", "e")
+    message = first_message({}, {**desk.files, "model.py": "\udcff"})
+    message.encode()
+    assert "(a binary file)" in message
+
+
+def test_an_edit_keeps_every_other_byte() -> None:
+    for old, new, wanted in (
+        ("int b;", "long b;", ODD["kernel/a.cpp"].replace("int b", "long b")),
+        # The passage holds bytes that the model saw as U+FFFD: what stays of it stays as it was.
+        ("int \ufffd = 1", "int \ufffd = 2", ODD["kernel/a.cpp"].replace("= 1", "= 2")),
+        (
+            "gr\ufffd\ufffde\ufffd\nint",
+            "grau\ufffd\ufffde\ufffd\nlong",
+            "// grau\udcf6\udcdfe\0\nlong \udcff = 1;\r\nint b;\n",
+        ),
+        ("gr\ufffd\ufffde\ufffd", "gr", "// gr\nint \udcff = 1;\r\nint b;\n"),
+        ("gr\ufffd\ufffde", "gr\ufffde", "// gr\udcf6e\0\nint \udcff = 1;\r\nint b;\n"),
+        ("= 1;\r\n", "= 1;\n", ODD["kernel/a.cpp"].replace("\r", "")),
+    ):
+        desk = Desk(files=dict(ODD))
+        assert "characters" in run_tool(call("edit_file", path="kernel/a.cpp", old=old, new=new), desk), old
+        assert desk.files == ODD | {"kernel/a.cpp": wanted}
+
+
+def test_half_a_surrogate_pair_in_a_reply_becomes_no_byte() -> None:
+    desk = Desk(files=dict(FILES))
+    run_tool(call("write_file", path="kernel/b.cpp", text="int \ud800 \udcff;\n"), desk)
+    assert desk.files["kernel/b.cpp"] == "int \ufffd \ufffd;\n"
+
+
+def test_a_file_can_not_lie_in_a_file() -> None:
+    desk = Desk(files=dict(FILES))
+    assert "is there already" in run_tool(call("write_file", path="kernel/a.cpp/b.cpp", text="x"), desk)
+    desk.files["kernel/c.cpp/d.h"] = ""
+    assert "is there already" in run_tool(call("write_file", path="kernel/c.cpp", text="x"), desk)
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b", "\udcff", "\udcfe", "\0", "\ufffd", "\n"]), max_size=12).map("".join),
+    st.integers(0, 12),
+    st.integers(0, 12),
+    st.text(alphabet="ab\ufffd", max_size=4),
+)
+def test_an_edit_touches_nothing_outside_its_passage(text: str, start: int, end: int, new: str) -> None:
+    desk = Desk(files={"kernel/a.cpp": text})
+    old = shown(text)[start:end]
+    answer = run_tool(call("edit_file", path="kernel/a.cpp", old=old, new=new), desk)
+    if answer.startswith("error:"):
+        assert desk.files["kernel/a.cpp"] == text
+        return
+    at = shown(text).index(old)
+    after = desk.files["kernel/a.cpp"]
+    assert after.startswith(text[:at])
+    assert after.endswith(text[at + len(old) :])
+    assert shown(after) == shown(text)[:at] + new + shown(text)[at + len(old) :]
+    if old == new:
+        assert after == text
