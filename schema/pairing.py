@@ -100,7 +100,7 @@ class Pairing:
         one = other = index = 0
         # On an undisturbed run, old and new index keep their distance.
         for distance, run in groupby(map(sub, olds, count())):
-            length = sum(1 for _ in run)
+            length = len(list(run))
             if olds[index] < 0 and length > 1:
                 # -1 happens to be at the distance of a run that begins with line 0.
                 index, length = index + 1, length - 1
@@ -214,18 +214,15 @@ class _Occurrences:
     """
 
     def __init__(self, *sides: Iterable[Sequence[str]]) -> None:
-        self._characters: dict[str, str] = {}
-        self._sides = [["".join(map(self._character, lines)) for lines in files] for files in sides]
+        stripped = [[list(map(str.strip, lines)) for lines in files] for files in sides]
+        distinct = dict.fromkeys(line for files in stripped for lines in files for line in lines)
+        # More distinct lines than there are characters share some: a block then seems a little more common.
+        self._characters = {line: chr(number % 0x110000) for number, line in enumerate(distinct)}
+        self._sides = [
+            ["".join([self._characters[line] for line in lines]) for lines in files] for files in stripped
+        ]
 
     def most(self, block: Iterable[str]) -> int:
-        """How often the block is there, on the side that has more of it."""
-        part = "".join(map(self._character, block))
+        """How often the block is there, on the side that has more of it. Its lines are stripped."""
+        part = "".join([self._characters[line] for line in block])
         return max(sum(text.count(part) for text in files) for files in self._sides)
-
-    def _character(self, line: str) -> str:
-        text = line.strip()
-        known = self._characters.get(text)
-        if known is None:
-            # More distinct lines than there are characters share some: a block then seems a little more common.
-            known = self._characters[text] = chr(len(self._characters) % 0x110000)
-        return known

@@ -3,6 +3,8 @@
 `schema.snippets.write_revision` is the door; this module knows the rows behind it.
 """
 
+import json
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +37,41 @@ class FailureCause:
 
 
 SnippetKey = tuple[int, str]  # file id, position key
+
+# "~" is after every key; an OR in its place would keep the index from finding the row at once.
+_PREDECESSORS = text("""
+SELECT (SELECT s.position_key FROM snippets s
+        WHERE s.file_id = g.file_id AND s.position_key < coalesce(g.hi, '~')
+        ORDER BY s.position_key DESC LIMIT 1)
+FROM json_to_recordset(CAST(:rows AS json)) AS g (number integer, file_id bigint, hi text)
+ORDER BY g.number
+""")
+
+_INSERT_SNIPPETS = text("""
+INSERT INTO snippets (file_id, position_key, content, raw, created_revision, created_round, scope, node_kind)
+SELECT file_id, key, content, decode(raw, 'base64'), :revision, :round, scope, kind
+FROM json_to_recordset(CAST(:rows AS json))
+     AS u (file_id bigint, key text, content text, raw text, scope text, kind text)
+""")
+
+_DISABLE = text("""
+UPDATE snippets s SET disabled_revision = :revision, disabled_round = :round
+FROM json_to_recordset(CAST(:rows AS json)) AS u (file_id bigint, key text)
+WHERE s.file_id = u.file_id AND s.position_key = u.key
+""")
+
+_INSERT_EDGES = text("""
+INSERT INTO lineage (child_file_id, child_key, parent_file_id, parent_key, kind)
+SELECT file_id, key, parent_id, parent_key, kind FROM json_to_recordset(CAST(:rows AS json))
+       AS u (file_id bigint, key text, parent_id bigint, parent_key text, kind text)
+""")
+
+_INSERT_FAILURES = text("""
+INSERT INTO snippet_failures (file_id, position_key, revision, round, benchmark_id, failure_output, failure_blob)
+SELECT s.file_id, s.key, :revision, :round, b.id, b.output, b.blob
+FROM json_to_recordset(CAST(:rows AS json)) AS s (file_id bigint, key text)
+CROSS JOIN json_to_recordset(CAST(:failures AS json)) AS b (id bigint, output text, blob text)
+""")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,20 +165,11 @@ class Revising:
         """The last row before each gap's end, tombstones included; None at the start of a file."""
         if not gaps:
             return []
-        rows = self.session.execute(
-            text(
-                # "~" is after every key; an OR in its place would keep the index from finding the row at once.
-                "SELECT (SELECT s.position_key FROM snippets s WHERE s.file_id = g.file_id "
-                "        AND s.position_key < coalesce(g.hi, '~') ORDER BY s.position_key DESC LIMIT 1) "
-                "FROM unnest(CAST(:file_ids AS bigint[]), CAST(:his AS text[])) WITH ORDINALITY "
-                "     AS g (file_id, hi, number) ORDER BY g.number"
-            ),
-            {
-                "file_ids": [self.live[path].file_id for path, _, _ in gaps],
-                "his": [hi for _, _, hi in gaps],
-            },
-        )
-        return list(rows.scalars())
+        rows = [
+            {"number": number, "file_id": self.live[path].file_id, "hi": hi}
+            for number, (path, _, hi) in enumerate(gaps)
+        ]
+        return list(self.session.execute(_PREDECESSORS, {"rows": _json(rows)}).scalars())
 
     def _insert_snippets(self) -> None:
         if not self.fresh:
@@ -153,54 +181,42 @@ class Revising:
         syntax: dict[str, list[LineSyntax]] = {
             path: syntax_of_lines(path, self.texts[path], wanted) for path, wanted in rows.items()
         }
-        fresh = [lines[path][index] for path, index in self.fresh]
+        fresh = []
+        for (path, index), (file_id, key) in self.fresh.items():
+            line, described = lines[path][index], syntax[path][index]
+            row = {
+                "file_id": file_id,
+                "key": key,
+                "content": shown(line),
+                "scope": described.scope,
+                "kind": described.node_kind,
+            }
+            if not is_showable(line):
+                row["raw"] = b64encode(bytes_of(line)).decode()
+            fresh.append(row)
         self.session.execute(
-            text(
-                "INSERT INTO snippets (file_id, position_key, content, raw, created_revision, created_round, "
-                "                      scope, node_kind) "
-                "SELECT file_id, position_key, content, raw, :revision, :round, scope, node_kind FROM unnest("
-                "CAST(:file_ids AS bigint[]), CAST(:keys AS text[]), CAST(:contents AS text[]), "
-                "CAST(:raws AS bytea[]), CAST(:scopes AS text[]), CAST(:kinds AS text[])) "
-                "AS u (file_id, position_key, content, raw, scope, node_kind)"
-            ),
-            {
-                "revision": self.revision,
-                "round": self.round,
-                "file_ids": [file_id for file_id, _ in self.fresh.values()],
-                "keys": [key for _, key in self.fresh.values()],
-                "contents": [shown(line) for line in fresh],
-                "raws": [None if is_showable(line) else bytes_of(line) for line in fresh],
-                "scopes": [syntax[path][index].scope for path, index in self.fresh],
-                "kinds": [syntax[path][index].node_kind for path, index in self.fresh],
-            },
+            _INSERT_SNIPPETS, {"revision": self.revision, "round": self.round, "rows": _json(fresh)}
         )
 
     def _disable(self, gone: Sequence[SnippetKey]) -> None:
         if gone:
             self.session.execute(
-                text(
-                    "UPDATE snippets s SET disabled_revision = :revision, disabled_round = :round "
-                    "FROM unnest(CAST(:file_ids AS bigint[]), CAST(:keys AS text[])) AS u (file_id, key) "
-                    "WHERE s.file_id = u.file_id AND s.position_key = u.key"
-                ),
-                {"revision": self.revision, "round": self.round, **_columns(gone)},
+                _DISABLE, {"revision": self.revision, "round": self.round, "rows": _json(_rows(gone))}
             )
 
     def _insert_edges(self, edges: Mapping[tuple[SnippetKey, SnippetKey], str]) -> None:
         if edges:
-            self.session.execute(
-                text(
-                    "INSERT INTO lineage (child_file_id, child_key, parent_file_id, parent_key, kind) "
-                    "SELECT * FROM unnest(CAST(:file_ids AS bigint[]), CAST(:keys AS text[]), "
-                    "CAST(:parent_ids AS bigint[]), CAST(:parent_keys AS text[]), CAST(:kinds AS text[]))"
-                ),
+            rows = [
                 {
-                    **_columns([child for child, _ in edges]),
-                    "parent_ids": [parent[0] for _, parent in edges],
-                    "parent_keys": [parent[1] for _, parent in edges],
-                    "kinds": list(edges.values()),
-                },
-            )
+                    "file_id": child[0],
+                    "key": child[1],
+                    "parent_id": parent[0],
+                    "parent_key": parent[1],
+                    "kind": kind,
+                }
+                for (child, parent), kind in edges.items()
+            ]
+            self.session.execute(_INSERT_EDGES, {"rows": _json(rows)})
 
     def _insert_failures(self, changed: Sequence[SnippetKey], failures: Sequence[FailureCause]) -> None:
         if not changed or not failures:
@@ -217,21 +233,17 @@ class Revising:
             for output in outputs.values()
         ]
         self.session.execute(
-            text(
-                "INSERT INTO snippet_failures (file_id, position_key, revision, round, benchmark_id, "
-                "                              failure_output, failure_blob) "
-                "SELECT s.file_id, s.key, :revision, :round, b.id, b.output, b.blob "
-                "FROM unnest(CAST(:file_ids AS bigint[]), CAST(:keys AS text[])) AS s (file_id, key) "
-                "CROSS JOIN unnest(CAST(:ids AS bigint[]), CAST(:outputs AS text[]), CAST(:blobs AS text[])) "
-                "AS b (id, output, blob)"
-            ),
+            _INSERT_FAILURES,
             {
                 "revision": self.revision,
                 "round": self.round,
-                **_columns(changed),
-                "ids": list(outputs),
-                "outputs": [_capped(output) for output in outputs.values()],
-                "blobs": blobs,
+                "rows": _json(_rows(changed)),
+                "failures": _json(
+                    [
+                        {"id": identifier, "output": _capped(output), "blob": blob}
+                        for (identifier, output), blob in zip(outputs.items(), blobs, strict=True)
+                    ]
+                ),
             },
         )
 
@@ -245,5 +257,10 @@ def _capped(output: str) -> str:
     return output if len(output) <= FAILURE_CHARACTERS else output[: FAILURE_CHARACTERS - 1] + "…"
 
 
-def _columns(keys: Sequence[SnippetKey]) -> dict[str, list[Any]]:
-    return {"file_ids": [file_id for file_id, _ in keys], "keys": [key for _, key in keys]}
+def _rows(keys: Sequence[SnippetKey]) -> list[dict[str, Any]]:
+    return [{"file_id": file_id, "key": key} for file_id, key in keys]
+
+
+def _json(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Rows for json_to_recordset: one parameter, written in C, where an array a column is written in Python."""
+    return json.dumps(rows, ensure_ascii=False)
