@@ -38,6 +38,8 @@ _LEXEME = re.compile(
     rb"|(?<![\w])'(?:\\.|[^'\\\n])+'|<<<|>>>|__\w+__|\[\s*aicore\s*\]",
     re.DOTALL,
 )
+# g++ joins lines also with blanks behind the backslash.
+_SPLICE = re.compile(r"\\[ \t\r]+\n")
 _SKIPPED = str.maketrans("\0\f\v", "   ")
 _QUALIFIERS = frozenset(
     name.encode()
@@ -135,7 +137,7 @@ def as_compiled(content: str) -> str:
     """A C++ text with what compilers skip as spaces: the grammar would end at a NUL, the directives begin at none."""
     if content.startswith("\ufeff"):
         content = " " + content[1:]
-    return content.translate(_SKIPPED)
+    return _SPLICE.sub("\\\\\n", content.translate(_SKIPPED))
 
 
 def is_kernel_source(path: str, files: Mapping[str, str]) -> bool:

@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 
 _TOKEN = re.compile(
     r"""
-    (?P<space>(?:[ \t\r\f\v]|\\\r?\n)+)
+    (?P<space>(?:[ \t\r\f\v\0\ufeff]|\\[ \t\r\f\v\0]*\n)+)
   | (?P<newline>\n)
   | (?P<comment>//(?:[^\n\\]|\\(?:\r?\n|.))*|/\*.*?(?:\*/|\Z))
   | (?P<string>(?:u8|[uUL])?R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"|(?:u8|[uUL])?"(?:[^"\\\n]|\\(?:\r?\n|.))*"?)
@@ -26,6 +26,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+# As g++ joins lines: also with blanks behind the backslash.
+_SPLICE = re.compile(r"\\[ \t\r\f\v\0]*\n")
 _BLANK = ("space", "newline", "comment")
 _STATEMENTS = frozenset({"return", "else", "do", "case", "co_return", "throw"})
 _OPEN = {"(": ")", "[": "]", "{": "}"}
@@ -376,7 +378,7 @@ def _directives(stream: Iterable[Token]) -> Iterator[tuple[str, int]]:
                 yield "".join(text).strip(), line
             text, fresh = None, True
         elif token.kind in ("space", "comment"):
-            if text is not None and token.text.replace("\\\r\n", "").replace("\\\n", ""):
+            if text is not None and _SPLICE.sub("", token.text):
                 text.append(" ")  # a line splice alone joins what it stands between
         elif text is not None:
             text.append(token.text)

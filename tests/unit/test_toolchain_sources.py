@@ -1,5 +1,8 @@
 """Launch forms, signatures and forbidden constructs, as the lexer sees them."""
 
+import subprocess
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -167,3 +170,18 @@ def test_includes_are_followed_through_the_workspace() -> None:
     reached = reached_from("kernel/a.cpp", files)
     assert reached.files == {"kernel/a.cpp", "kernel/b.h"}
     assert reached.operands == {"b.h", "kernel_operator.h"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['\ufeff#include "a.h"', '\0#include "a.h"', '#\0include\0"a.h"', '\x0c#\x0binclude "a.h"', '#\\ \ninclude "a.h"',
+     '#inc\\ \t\nlude "a.h"', '#inc\\\r\nlude "a.h"', '%:include "a.h"'],
+    ids=ascii,
+)  # fmt: skip
+def test_an_include_is_seen_where_the_compiler_sees_one(text: str, tmp_path: Path) -> None:
+    (tmp_path / "a.h").write_text("int from_there;\n")
+    (tmp_path / "a.cpp").write_bytes(f"{text}\nint x = from_there;\n".encode())
+    done = subprocess.run(["g++", "-fsyntax-only", "a.cpp"], cwd=tmp_path, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert includes(text + "\n") == ("a.h",)
+    assert "".join(token.text for token in tokens(text)) == text
