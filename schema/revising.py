@@ -116,7 +116,7 @@ class Revising:
         """
         operations = difference.operations
         self._choose_keys(difference.kept)
-        self._insert_snippets()
+        self._insert_snippets(difference.kept)
         gone = [self._old(operation.old) for operation in operations if _goes(operation) and operation.old]
         self._disable(gone)
         edges: dict[tuple[SnippetKey, SnippetKey], str] = {}
@@ -171,7 +171,7 @@ class Revising:
         ]
         return list(self.session.execute(_PREDECESSORS, {"rows": _json(rows)}).scalars())
 
-    def _insert_snippets(self) -> None:
+    def _insert_snippets(self, kept: Mapping[str, Sequence[int]]) -> None:
         if not self.fresh:
             return
         lines = {path: split_lines(content) for path, content in self.texts.items()}
@@ -179,7 +179,10 @@ class Revising:
         for path, index in self.fresh:
             rows.setdefault(path, set()).add(index)
         syntax: dict[str, list[LineSyntax]] = {
-            path: syntax_of_lines(path, self.texts[path], wanted) for path, wanted in rows.items()
+            path: syntax_of_lines(
+                path, self.texts[path], wanted, follows=("".join(self.live[path].lines), kept[path])
+            )
+            for path, wanted in rows.items()
         }
         fresh = []
         for (path, index), (file_id, key) in self.fresh.items():

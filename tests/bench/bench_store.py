@@ -41,11 +41,13 @@ def revised(chosen: random.Random, lines: list[str], *, hot: str | None = None) 
         fresh = []
         for line in new[start : start + count]:
             dice = chosen.random()
-            if dice < 0.6 and len(line) < 120:
+            if not line.strip().endswith(";"):
+                fresh.append(line)  # functions and braces stay, or it would be no C++
+            elif dice < 0.6 and len(line) < 120:
                 fresh.append(reworded(chosen, line))
             elif dice < 0.8:
                 fresh.append(statement(chosen, 2))
-            elif dice < 0.9:
+            elif dice < (0.9 if len(new) > LINES else 1):
                 fresh += [line, statement(chosen, 2)]
         if hot is not None:
             fresh = [line for line in fresh if hot not in line] + [
@@ -54,9 +56,7 @@ def revised(chosen: random.Random, lines: list[str], *, hot: str | None = None) 
         new[start : start + count] = fresh
     if hot is not None:
         new = [f"        {hot} = {chosen.randrange(10**6)};\n" if hot in line else line for line in new]
-    while len(new) < LINES:
-        new.insert(chosen.randrange(1, len(new)), statement(chosen, 2))
-    return new[:LINES]
+    return new
 
 
 def write(database: Database, task: int, number: int, text: str) -> None:

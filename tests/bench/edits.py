@@ -140,10 +140,11 @@ def cpp_program(chosen: random.Random, lines: int) -> list[str]:
     """A C++ kernel of that many lines."""
     program = ['#include "kernel_operator.h"\n', "using namespace AscendC;\n", "\n", "class Kernel {\n"]
     number = 0
-    while len(program) < lines - 1:
+    while lines - len(program) > 50:
         number += 1
         program += function(chosen, number, chosen.randrange(8, 40))
-    return [*program[: lines - 1], "};\n"]
+    program += ["    // The end.\n"] * (lines - 1 - len(program))
+    return [*program, "};\n"]
 
 
 def python_program(chosen: random.Random, lines: int) -> list[str]:
@@ -192,9 +193,14 @@ def reworded(chosen: random.Random, text: str) -> str:
     body = text.rstrip("\n")
     stripped = body.strip()
     forms = []
-    for count in _COUNTS:
-        if count in body:
-            forms.append(body.replace(count, f"{count} + {chosen.randrange(1, 64)}", 1))
+    if not stripped.endswith(";"):
+        counts: tuple[str, ...] = ()
+    else:
+        counts = _COUNTS
+    for count in counts:
+        head, found, tail = body.rpartition(count)
+        if found and not head.endswith("uint32_t "):
+            forms.append(f"{head}{count} + {chosen.randrange(1, 64)}{tail}")
     if "DataCopy(" in body:
         forms.append(body.replace("DataCopy(", "DataCopyPad(", 1))
     if "PIPE_V" in body:
@@ -202,8 +208,8 @@ def reworded(chosen: random.Random, text: str) -> str:
     for word in ("rows", "torch.", "total"):
         if word in body:
             forms.append(body.replace(word, f"{word}{chosen.choice('abc')}", 1))
-    if "(" in body:
-        forms.append(body.replace("(", f"(static_cast<{chosen.choice(('float', 'half'))}>", 1))
+    if "(" in body and "()" not in body and "this->" not in body and counts:
+        forms.append(body.replace("(", "(this->", 1))
     if stripped.endswith(";"):
         forms.append(f"{body}  // {chosen.choice(('aligned', 'tail', 'in fp32', 'barrier'))}")
     return chosen.choice(forms) + "\n" if forms else text
