@@ -1,25 +1,41 @@
-"""Messages from outside as the store may keep them: no credentials, nothing that Postgres text can't carry."""
+"""Messages from outside as the store may keep them: no credentials, nothing that Postgres text can't carry.
+
+Found are the forms that providers publish for their keys, keys and passwords by the name they stand behind, and
+passwords in addresses. It errs towards blotting out: a failure is read for its numbers. Every alternative starts
+where a word starts or looks a bounded way on, so that a hostile log costs no more than its length.
+"""
 
 import re
 
+from schema.texts import shown
+
+REDACTED = "[redacted]"
+
 _SECRETS = re.compile(
-    r"\b(?:sk|pk|rk)-[A-Za-z0-9_-]{16,}"
-    r"|\bgh[pousr]_[A-Za-z0-9]{20,}|\bgithub_pat_\w{20,}|\bglpat-[\w-]{16,}|\bhf_[A-Za-z0-9]{20,}"
-    r"|\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bAIza[0-9A-Za-z_-]{30,}|\bxox[abprs]-[\w-]{10,}"
-    r"|\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]{10,}"
-    r"|-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
-    r"|(?<=://)[^\s/:@]+:[^\s/@]+(?=@)"
-    r"|(?i:(?<=bearer )[\w.~+/=-]{12,}"
-    r"|(?:api[_-]?key|secret|token|passw(?:or)?d)(?:[\"']?\s*[=:]\s*[\"']?)(?=\S*\d)[^\s\"',;]{12,})",
+    # Providers' forms.
+    r"(?<![\w-])(?:"
+    r"(?:sk|pk|rk)[-_][\w-]{16,}"
+    r"|gh[pousr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|hf_\w{20,}|npm_\w{30,}|pypi-[\w-]{16,}|dckr_pat_[\w-]{16,}"
+    r"|(?:AKIA|ASIA)[0-9A-Z]{16}(?!\w)|AIza[\w-]{30,}|ya29\.[\w-]{16,}|xox[abeprs]-[\w-]{10,}|SG\.[\w-]{16,}\.[\w-]{16,}"
+    r"|eyJ[\w-]{10,4000}\.[\w-]{10,4000}\.[\w-]{10,}"
+    r")"
+    # A private key, with its end or without.
+    r"|-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|\Z)"
+    # user:password@ of an address.
+    r"|(?<=://)[^\s/:@]{0,200}:[^\s/@]{1,200}(?=@)"
+    r"|(?i:(?<=bearer )[\w.~+/=-]{12,}|(?<=authorization: basic )[\w+/=-]{8,}"
+    # What a name gives away; a digit tells a value from the words of a compiler ("unexpected token: identifier").
+    r"|(?<!unexpected )(?:api[_-]?key|secret|token|passw(?:or)?d)[\w-]{0,40}"
+    r"[\"']?\s{0,3}[=:]\s{0,3}[\"']?(?=[^\s\"',;]{0,100}\d)[^\s\"',;]{12,})",
     re.DOTALL,
 )
 
 
 def redact(message: str) -> str:
     """Blot out what looks like a credential; a failure text may quote an environment or an address."""
-    return _SECRETS.sub("[redacted]", message)
+    return _SECRETS.sub(REDACTED, message)
 
 
 def storable_message(message: str) -> str:
-    """A message from outside as Postgres text can carry it: redacted, no NUL, no lone surrogates."""
-    return redact(message.replace("\0", "\ufffd").encode("utf-8", "replace").decode())
+    """A message from outside as Postgres text can carry it: redacted, U+FFFD for NUL and lone surrogates."""
+    return redact(shown(message))

@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 from schema.blobs import get_blob, put_next_tree
 from schema.diff import Change, Operation, align, split_lines
 from schema.errors import BadInput, NotFound
+from schema.events import storable
 from schema.redaction import redact, storable_message
 from schema.renames import difference_of_files
 from schema.revising import FAILURE_CHARACTERS, FailureCause, LiveRows, Revising, SnippetKey
@@ -82,7 +83,7 @@ def benchmark_id(session: Session, *, task_id: int, name: str, kind: str, spec: 
             "INSERT INTO benchmarks (task_id, name, kind, spec) "
             "VALUES (:task_id, :name, :kind, CAST(:spec AS jsonb)) ON CONFLICT (task_id, name) DO NOTHING"
         ),
-        {"task_id": task_id, "name": shown(name), "kind": kind, "spec": json.dumps(spec)},
+        {"task_id": task_id, "name": shown(name), "kind": kind, "spec": json.dumps(storable(spec))},
     )
     return session.execute(
         select(Benchmark.id).where(Benchmark.task_id == task_id, Benchmark.name == shown(name))
@@ -153,9 +154,9 @@ def write_revision(
                 revision=revision,
                 round=round,
                 explanation=storable_message(explanation),
-                entry_ids=list(entry_ids),
-                direction=direction,
-                model=model,
+                entry_ids=[shown(entry) for entry in entry_ids],
+                direction=storable_message(direction),
+                model=shown(model),
             )
         )
         session.flush()

@@ -13,6 +13,7 @@ from schema.blobs import get_tree
 from schema.canonical import canonical_json, digest
 from schema.events import CandidateChosen, CheckpointRestored, IntegrityResolved, IntegrityScanned, storable
 from schema.jobs import JobKind
+from schema.redaction import storable_message
 from schema.results import CaseSet, CaseStatus
 from schema.snippets import FailureCause, benchmark_id, write_revision
 from schema.tables import BenchmarkRun, Evidence, Revision, Verdict
@@ -103,7 +104,7 @@ def evidence(session: Session, task_id: int, state: TaskState, checked: Checked)
                 revision=revision,
                 round=checked.round,
                 status=case.status.value,
-                message="" if fine else case_message(case).replace("\0", "\ufffd"),
+                message="" if fine else storable_message(case_message(case)),
             )
         )
     session.flush()
@@ -175,5 +176,4 @@ def _case_name(state: TaskState, index: int) -> str:
 
 def _case_benchmark(session: Session, task_id: int, state: TaskState, index: int, name: str) -> int:
     spec = {"case": index, "seed": state.created.seed, "tree": state.baseline}
-    name = f"{name} #{index}".replace("\0", "\ufffd")
-    return benchmark_id(session, task_id=task_id, name=name, kind="case", spec=spec)
+    return benchmark_id(session, task_id=task_id, name=f"{name} #{index}", kind="case", spec=spec)
