@@ -15,6 +15,9 @@ from schema.key_grammar import Alphabet, node_end, part
 # Fewer keys than this are halved one by one: a short hunk uses the room on both sides of a gap.
 FEW = 24
 
+# From here on it pays to list all pairs of characters.
+_MANY = 256
+
 # A neighbour among this many characters from a side of its gap has come there by a run against that side.
 _EDGE = 4
 
@@ -27,7 +30,7 @@ def run_after(lo: str, count: int, alphabet: Alphabet) -> list[str]:
         lo = end_after(lo, alphabet)
         keys.append(lo)
         tail = lo[-2:]
-        if len(lo) > 2 and tail == linear[0] * 2 and count - len(keys) >= FEW:
+        if len(lo) > 2 and tail == linear[0] * 2 and count - len(keys) >= _MANY:
             # A head of two or more digits whose last two begin anew: they run through all pairs.
             keys += [lo[:-2] + pair for pair in _pairs(linear)[1 : count - len(keys) + 1]]
             lo = keys[-1]
@@ -45,7 +48,7 @@ def run_before(hi: str, count: int, alphabet: Alphabet) -> list[str]:
             return [*between_many("", hi, count - len(keys), alphabet), *reversed(keys)]
         hi = before
         keys.append(hi)
-        if len(hi) > 2 and hi[-2:] == linear[-1] * 2 and count - len(keys) >= FEW:
+        if len(hi) > 2 and hi[-2:] == linear[-1] * 2 and count - len(keys) >= _MANY:
             keys += [hi[:-2] + pair for pair in _pairs(linear)[-2 : -2 - (count - len(keys)) : -1]]
             hi = keys[-1]
     keys.reverse()
@@ -77,27 +80,28 @@ def bisect(lo: str, hi: str, count: int, alphabet: Alphabet) -> list[str]:
 
 
 def fill(prefix: str, first: int, last: int, suffix: str, count: int, alphabet: Alphabet) -> list[str]:
-    """`count` keys of `prefix`, a character of rank `first` to `last`, any more characters, and `suffix`."""
-    linear = alphabet.linear
-    width = last - first + 1
-    if count <= width:
-        return [
-            prefix + linear[first + (2 * index + 1) * width // (2 * count)] + suffix for index in range(count)
-        ]
+    """`count` keys of `prefix`, a character of rank `first` to `last`, any more characters, and `suffix`.
+
+    No key ends with the lowest character where that can be helped: only a tree node would fit before it.
+    """
+    linear, digits = alphabet.linear, alphabet.linear[1:]
+    tops = linear[max(first, 1) : last + 1] or linear[0]
+    if count <= len(tops):
+        return [prefix + top + suffix for top in _evenly(tops, count)]
     # All keys of up to `depth` characters behind the prefix are taken; of one more, as many as are missing.
-    depth, taken, leaves = 1, width, width
-    while count - taken > leaves * len(linear):
+    depth, taken, leaves = 1, len(tops), len(tops)
+    while count - taken > leaves * len(digits):
         depth += 1
-        leaves *= len(linear)
+        leaves *= len(digits)
         taken += leaves
     each, more = divmod(count - taken, leaves)
-    fewer = _spread(linear, each, suffix)
-    greater = _spread(linear, each + 1, suffix)
+    fewer = [suffix, *(digit + suffix for digit in _evenly(digits, each))]
+    greater = [suffix, *(digit + suffix for digit in _evenly(digits, each + 1))] if more else fewer
     keys: list[str] = []
     owed = 0
-    for character in linear[first : last + 1]:
-        for inner in _tree(linear, depth - 1):
-            stem = prefix + character + inner
+    for top in tops:
+        for inner in _tree(digits, depth - 1):
+            stem = prefix + top + inner
             if len(inner) < depth - 1:
                 keys.append(stem + suffix)
                 continue
@@ -110,24 +114,23 @@ def fill(prefix: str, first: int, last: int, suffix: str, count: int, alphabet: 
     return keys
 
 
+def _evenly(characters: str, count: int) -> list[str]:
+    """`count` of the characters, evenly spread."""
+    return [characters[(2 * index + 1) * len(characters) // (2 * count)] for index in range(count)]
+
+
 @cache
 def _pairs(linear: str) -> list[str]:
     """All strings of two characters, ascending."""
     return ["".join(pair) for pair in product(linear, repeat=2)]
 
 
-def _tree(linear: str, depth: int) -> list[str]:
+def _tree(digits: str, depth: int) -> list[str]:
     """All strings of at most `depth` characters, ascending."""
     strings = [""]
     for _ in range(depth):
-        strings = ["", *(character + string for character in linear for string in strings)]
+        strings = ["", *(digit + string for digit in digits for string in strings)]
     return strings
-
-
-def _spread(linear: str, count: int, suffix: str) -> list[str]:
-    """What follows a stem: nothing, and `count` single characters evenly spread."""
-    size = len(linear)
-    return [suffix, *(linear[(2 * index + 1) * size // (2 * count)] + suffix for index in range(count))]
 
 
 def _cells(lo: str, hi: str, count: int, alphabet: Alphabet) -> list[str] | None:

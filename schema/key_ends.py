@@ -9,17 +9,12 @@ O(log n) characters, where the paper's rule costs O(n) (D3, D4). Behind the last
 from schema.key_grammar import Alphabet
 
 # Digits behind each head outside the zone, from the zone outwards; the outermost character starts a new line.
-# 62 keys of two characters, 7,688 of three (a long source file), 238,328 of four: the means of 10,000 appends
-# and of 10,000 insertions at random both have room below the best peer's.
-_END_DIGITS = (1, 2, 2, 3, 4, 8)
+# 62 keys of two characters, 7,688 of three (a long source file), 238,328 of four, 15 million of five; more heads
+# would take characters from the zone, whose width is the room between the lines of a fresh file.
+_END_DIGITS = (1, 2, 2, 3, 4)
 
 # Heads, and the outermost character, outside the zone on either side.
 MARGIN = len(_END_DIGITS) + 1
-
-
-def zone(alphabet: Alphabet) -> tuple[int, int]:
-    """First and last rank of the characters that are keys of a fresh file."""
-    return MARGIN, len(alphabet.linear) - 1 - MARGIN
 
 
 def linear_run(key: str, start: int, most: int, alphabet: Alphabet) -> str:

@@ -36,8 +36,9 @@ def between(lo: str, hi: str, alphabet: Alphabet) -> str:
         elif lower >= 0:
             key += linear[(lower + upper) // 2]
         else:
-            # Nodes that begin one in another come of a writer on this side; what lies deeper in them, of any.
-            key += _inner_before(hi[at:], 0 if at else len(suffix), alphabet)
+            # Nodes that begin one in another, with nothing between, come of a writer on this side.
+            rounds = 0 if at or not suffix else len(outer) - len(outer.rstrip(alphabet.opening))
+            key += _inner_before(hi[at:], rounds, alphabet)
     elif goes_on:
         key = hi[: at + 1]  # D6, D7
     elif lower >= 0:
@@ -55,15 +56,18 @@ def between(lo: str, hi: str, alphabet: Alphabet) -> str:
 
 # --- One-sided writers ------------------------------------------------------------------------------------
 
+# By the distance of a head from the last halving, from 0.
+_MORE_DIGITS = (0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 3, 4)
 
-@cache
+
 def _inner_digits(distance: int, rounds: int) -> int:
-    """Digits that follow a head `distance` characters past the last halving; more each time round."""
+    """Digits that follow a head `distance` characters past the last halving; more each time round.
+
+    The cap is far beyond any file, and keeps keys short that a stranger made near the end of the line.
+    """
     if distance == 0:
         return 0
-    if distance <= 7:
-        return rounds
-    return rounds + 1 if distance <= 12 else rounds + distance - 11
+    return rounds + _MORE_DIGITS[min(distance, len(_MORE_DIGITS) - 1)]
 
 
 def _inner_after(tail: str, alphabet: Alphabet) -> str:
@@ -101,7 +105,8 @@ def _inner_after(tail: str, alphabet: Alphabet) -> str:
 def _inner_before(tail: str, rounds: int, alphabet: Alphabet) -> str:
     """A key before `tail`, whose first character is linear and not the lowest; the mirror of `_inner_after`.
 
-    `rounds` is the number of tree nodes around, which only a one-sided writer opens.
+    `rounds` is the number of tree nodes that begin right before it, one in another; only a one-sided writer opens
+    such nodes.
     """
     linear, rank = alphabet.linear, alphabet.rank
     head = rank[tail[0]]

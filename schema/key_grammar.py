@@ -28,8 +28,6 @@ class Alphabet:
         rank: index of each linear character in `linear`.
         successor: the next linear character of each but the last.
         predecessor: the previous linear character of each but the first.
-        alphanumeric: whether letters and digits are the linear characters, all of them and no others.
-        without_linear: a translation that takes the linear characters out of a string.
     """
 
     linear: str
@@ -39,8 +37,6 @@ class Alphabet:
     rank: dict[str, int]
     successor: dict[str, str]
     predecessor: dict[str, str]
-    alphanumeric: bool
-    without_linear: dict[int, None]
 
 
 def _alphabet(characters: str) -> Alphabet:
@@ -56,8 +52,6 @@ def _alphabet(characters: str) -> Alphabet:
         rank={character: index for index, character in enumerate(linear)},
         successor=dict(pairwise(linear)),
         predecessor={after: before for before, after in pairwise(linear)},
-        alphanumeric=linear.isalnum() and len(linear) == 62,
-        without_linear=dict.fromkeys(map(ord, linear)),
     )
 
 
@@ -86,19 +80,20 @@ def fault_of(key: str, alphabet: Alphabet, limit: int | None) -> str | None:
         return "it is empty"
     if limit is not None and len(key) > limit:
         return f"it has {len(key)} characters, more than {limit}"
-    opening, closing = alphabet.opening, alphabet.closing
-    signs = key.translate(alphabet.without_linear)
+    if not key.isascii():
+        return f"{next(one for one in key if not one.isascii())!r} is not in the alphabet"
+    opening, closing = ord(alphabet.opening), ord(alphabet.closing)
     depth = 0
-    for character in signs:
-        if character == opening:
+    for sign in key.encode().translate(None, delete=alphabet.linear.encode()):
+        if sign == opening:
             depth += 1
-        elif character != closing:
-            return f"{character!r} is not in the alphabet"
+        elif sign != closing:
+            return f"{chr(sign)!r} is not in the alphabet"
         elif depth:
             depth -= 1
         else:
             return "it closes a tree node that it did not open"
-    if opening + closing in key:
+    if alphabet.opening + alphabet.closing in key:
         return "it holds an empty tree node"
     return "a tree node is left open" if depth else None
 

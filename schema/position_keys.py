@@ -16,6 +16,7 @@ Callers give neighbours among ALL rows, tombstones included (D1), and take a loc
 bounds give equal keys (D11).
 """
 
+from functools import lru_cache
 from itertools import pairwise
 
 from schema.errors import PositionKeyError
@@ -77,7 +78,7 @@ def keys_between(
         PositionKeyError: a bound breaks the grammar, lo is not before hi, or a key would pass `limit`.
     """
     alphabet = alphabet_of(base)
-    _check(lo, hi, alphabet)
+    _check(lo, hi, base)
     if count <= 0:
         return []
     if literal:
@@ -105,13 +106,14 @@ def key_between(
 ) -> str:
     """Give one new key strictly between `lo` and `hi` (None at the ends); see `keys_between`."""
     alphabet = BASES.get(base) or alphabet_of(base)
-    # Written out, not by way of `keys_between`: an editor asks for one key at a time.
+    # Written out, not by way of `keys_between`: an editor asks for one key at a time. Letters and digits are the
+    # linear characters of base 62, so two calls in C tell a key without nodes.
     if not (
-        alphabet.alphanumeric
+        base == 62
         and (lo is None or (lo.isalnum() and lo.isascii()))
         and (hi is None or (hi.isalnum() and hi.isascii() and (lo is None or lo < hi)))
     ):
-        _check(lo, hi, alphabet)
+        _check(lo, hi, base)
     if literal:
         key = literal_run(lo, hi, 1, alphabet, limit)[0]
     elif hi is None:
@@ -135,12 +137,18 @@ def key_after(lo: str, *, base: int = 62, literal: bool = False, limit: int | No
     return key_between(lo, None, base=base, literal=literal, limit=limit)
 
 
-def _check(lo: str | None, hi: str | None, alphabet: Alphabet) -> None:
+@lru_cache(maxsize=32)
+def _bound_fault(key: str, base: int) -> str | None:
+    """`fault_of`; remembered, for a writer comes back to the same bounds."""
+    return fault_of(key, BASES[base], None)
+
+
+def _check(lo: str | None, hi: str | None, base: int) -> None:
     """Refuse bounds that break the grammar, or that do not ascend."""
     for key in (lo, hi):
-        if key is None or (alphabet.alphanumeric and key.isalnum() and key.isascii()):
+        if key is None or (base == 62 and key.isalnum() and key.isascii()):
             continue
-        fault = fault_of(key, alphabet, None)
+        fault = _bound_fault(key, base)
         if fault:
             raise PositionKeyError(
                 f"{key[:60]!r} is no position key: {fault}", mend="take keys from the store only"

@@ -124,8 +124,8 @@ def test_a_block_of_keys_is_ascending_and_no_longer_than_it_must_be(
         assert len(new) == count
         assert are_ascending(chain)
         assert all(is_valid(key, base=base) for key in new)
-        # A gap of one character, a node's two signs, and the digits that so many keys need.
-        assert max(map(len, new)) <= max(len(keys[0]), len(keys[1])) + 9
+        # A node's two signs, a head and its digits, and what so many keys need.
+        assert max(map(len, new)) <= max(len(keys[0]), len(keys[1])) + 12
 
 
 class Rows:
