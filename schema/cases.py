@@ -216,6 +216,8 @@ def parse_json_lines(text: str, path: str) -> tuple[Case, ...]:
         where = f"{path}:{number}"
         try:
             record = json.loads(line)
+            if "\\u" in line:
+                json.dumps(record, ensure_ascii=False).encode()  # half a surrogate pair is no text
         except json.JSONDecodeError as error:
             raise CaseFileError(
                 f"broken JSON: {error.msg} (column {error.colno})",

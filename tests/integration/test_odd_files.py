@@ -22,7 +22,7 @@ from schema import events
 from schema.blobs import get_blob, get_tree, put_tree, tree_digest
 from schema.canonical import digest
 from schema.database import Database
-from schema.errors import BadInput, WorkspaceError
+from schema.errors import BadInput, CaseFileError, WorkspaceError
 from schema.lineage import blame, history, why
 from schema.snippets import read_files, snippets_at, write_revision
 from schema.tables import Cohort, Event, Revision, Run, Snippet, Task
@@ -332,6 +332,14 @@ def test_a_case_file_of_json_lines_must_be_text(plus: Path) -> None:
     (plus / "cases.toml").unlink()
     (plus / "Plus.json").write_bytes(b'{"inputs": []}\n{"inputs": "\xff"}\n')
     with pytest.raises(WorkspaceError, match=r"Plus\.json:2: not UTF-8"):
+        Workspace.from_directory(plus)
+
+
+def test_a_case_with_half_a_surrogate_pair_is_refused(plus: Path) -> None:
+    (plus / "cases.toml").unlink()
+    mode = '{"name": "mode", "type": "attr", "dtype": "str", "value": "a\\ud800"}'
+    (plus / "Plus.json").write_text(f'{{"inputs": []}}\n{{"inputs": [{mode}]}}\n')
+    with pytest.raises(CaseFileError, match=r"Plus\.json:2: unreadable JSON"):
         Workspace.from_directory(plus)
 
 
