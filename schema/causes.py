@@ -6,14 +6,15 @@ if not, which one does, is answered here once, so that all of them refuse in the
 
 import difflib
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from schema.blobs import get_blob
 from schema.errors import NotFound
+from schema.snippets import revision_at
 from schema.tables import Blob, File, Revision
 
 SnippetKey = tuple[int, str]  # file id, position key
@@ -36,12 +37,29 @@ class Failure:
     blob: str | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class Located:
+    """A file at a revision.
+
+    Attributes:
+        newest: whether the revision is the task's last one.
+    """
+
+    file_id: int
+    revision: int
+    round: int
+    newest: bool
+
+
+# OFFSET 0 keeps the look-up of each row by index: for many rows the planner would rather read the whole table, of all
+# tasks, and hash it.
 _FAILURES = text("""
 SELECT x.file_id, x.position_key, x.revision, b.name, x.failure_output, x.failure_blob
-FROM unnest(CAST(:file_ids AS bigint[]), CAST(:keys AS text[])) AS u (file_id, key)
-JOIN snippet_failures x ON x.file_id = u.file_id AND x.position_key = u.key
+FROM unnest(CAST(string_to_array(:file_ids, ',') AS bigint[]), string_to_array(:keys, ',')) AS u (file_id, key)
+CROSS JOIN LATERAL (
+    SELECT * FROM snippet_failures f WHERE f.file_id = u.file_id AND f.position_key = u.key ORDER BY f.id OFFSET 0
+) x
 JOIN benchmarks b ON b.id = x.benchmark_id
-ORDER BY x.id
 """)
 
 
@@ -51,32 +69,50 @@ def failures_of(session: Session, keys: Iterable[SnippetKey]) -> dict[tuple[int,
     A row has failures of the revision that made it, and, if it was deleted, of the one that took it away.
     """
     wanted = list(keys)
-    found: dict[tuple[int, str, int], list[Failure]] = {}
-    columns = {"file_ids": [key[0] for key in wanted], "keys": [key[1] for key in wanted]}
-    for file_id, key, revision, name, output, blob in session.execute(_FAILURES, columns):
-        found.setdefault((file_id, key, revision), []).append(
-            Failure(benchmark=name, output=output, blob=blob)
-        )
-    return found
+    # As one text each: a key has no comma, and a driver takes its time over every element of an array.
+    columns = {
+        "file_ids": ",".join(str(file_id) for file_id, _ in wanted),
+        "keys": ",".join(key for _, key in wanted),
+    }
+    found: dict[tuple[int, str, int], list[Failure]] = defaultdict(list)
+    for file_id, key, revision, name, output, blob in session.execute(_FAILURES, columns).all():
+        found[file_id, key, revision].append(Failure(benchmark=name, output=output, blob=blob))
+    return dict(found)
 
 
-def file_at(session: Session, task_id: int, path: str, at: Revision) -> int:
-    """The id of a file that a revision has.
+_LOCATE = text("""
+SELECT f.id, r.revision, r.round, newest.revision AS newest, b.data
+FROM (SELECT max(revision) FROM revisions WHERE task_id = :task_id) AS newest (revision)
+JOIN revisions r ON r.task_id = :task_id AND r.revision = coalesce(CAST(:revision AS integer), newest.revision)
+JOIN files f ON f.task_id = :task_id AND f.path = :path
+JOIN blobs b ON b.digest = r.tree
+""")
+
+
+def locate(session: Session, task_id: int, path: str, revision: int | None) -> Located:
+    """Find a file at a revision.
 
     Args:
         session: an open transaction.
         task_id: whose file.
         path: as the task knows it ("kernel/add.cpp").
-        at: the revision.
+        revision: None for the last one.
 
     Raises:
-        NotFound: the revision does not have it; the message says which round has it, or which files there are.
+        NotFound: no such task or revision, or it does not have the file; the message says which round has it, or
+            which files there are.
     """
-    manifest: dict[str, str] = json.loads(get_blob(session, at.tree))
-    file_id = file_ever(session, task_id, path)
-    if path not in manifest:
-        raise _elsewhere(session, task_id, path, at)
-    return file_id
+    found = session.execute(_LOCATE, {"task_id": task_id, "path": path, "revision": revision}).one_or_none()
+    if found is not None and path in json.loads(bytes(found.data)):
+        return Located(
+            file_id=found.id,
+            revision=found.revision,
+            round=found.round,
+            newest=found.revision == found.newest,
+        )
+    at = revision_at(session, task_id, revision=revision)
+    file_ever(session, task_id, path)
+    raise _elsewhere(session, task_id, path, at)
 
 
 def file_ever(session: Session, task_id: int, path: str) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from schema.causes import Failure, file_at, file_ever
+from schema.causes import Failure, file_ever, locate
 from schema.snippets import revision_at
 from schema.tables import SnippetExplanation
 
@@ -131,12 +131,11 @@ def blame(session: Session, task_id: int, path: str, revision: int | None = None
     Raises:
         NotFound: no such task, revision or file.
     """
-    at = revision_at(session, task_id, revision=revision)
-    newest = revision is None or at.revision == revision_at(session, task_id).revision
-    columns = {"file_id": file_at(session, task_id, path, at), "revision": at.revision}
-    rows = session.execute(text(_BLAME.format(visible=visible(newest=newest))), columns).all()
+    at = locate(session, task_id, path, revision)
+    columns = {"file_id": at.file_id, "revision": at.revision}
+    rows = session.execute(text(_BLAME.format(visible=visible(newest=at.newest))), columns).all()
     benchmarks: dict[str, list[str]] = {}
-    for key, name in session.execute(text(_BENCHMARKS.format(visible=visible(newest=newest))), columns):
+    for key, name in session.execute(text(_BENCHMARKS.format(visible=visible(newest=at.newest))), columns):
         benchmarks.setdefault(key, []).append(name)
     query = select(SnippetExplanation.revision, SnippetExplanation.model)
     models = {

@@ -6,17 +6,18 @@ and the entry or model that proposed the change (TraceCoder 5.2, with the edge t
 A line that is gone has the same history, and an end: the failure on its tombstone, and what follows from it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from sqlalchemy import RowMapping, select, text
+from sqlalchemy import Row, select, text
 from sqlalchemy.orm import Session
 
-from schema.causes import Failure, SnippetKey, failures_of, file_at, file_ever
+from schema.causes import Failure, SnippetKey, failures_of, file_ever, locate
 from schema.errors import NotFound
 from schema.file_history import BlamedLine, FileChange, Tombstone, blame, history, visible
 from schema.snippets import StoredSnippet, revision_at
-from schema.tables import Revision, Snippet
+from schema.tables import Snippet
 
 __all__ = [
     "KINDS",
@@ -36,6 +37,7 @@ __all__ = [
 
 # How a snippet can follow from another. Where it has several parents, its history is told along the first of these.
 KINDS = ("restored", "modified", "moved", "merged", "split")
+_CLOSENESS = {kind: closeness for closeness, kind in enumerate(KINDS)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,31 +130,40 @@ class Explanation:
     ended: Ending | None
 
 
-# The walk is held apart from the rows that it leads to: the planner can't know how many ancestors there are, and
-# joins each level by the index of lineage; a line that was revised 1,000 times is 1,000 index look-ups.
-_ANCESTORS = text("""
-WITH RECURSIVE ancestors (file_id, position_key) AS (
-    SELECT CAST(:file_id AS bigint), CAST(:position_key AS text) COLLATE "C"
+# One row an edge, with the snippet that it leads to, and one for the line itself. The planner takes the walk for short
+# and goes by index from step to step, which is right for long ones too: 1,000 revisions of a line are 1,000 look-ups.
+_WALK = """
+WITH RECURSIVE walk (child_file_id, child_key, kind, file_id, position_key) AS (
+    SELECT CAST(NULL AS bigint), CAST(NULL AS text) COLLATE "C", CAST(NULL AS text), asked.file_id, asked.position_key
+    FROM ({asked}) AS asked
     UNION
-    SELECT l.parent_file_id, l.parent_key
-    FROM ancestors a JOIN lineage l ON l.child_file_id = a.file_id AND l.child_key = a.position_key
+    SELECT w.file_id, w.position_key, l.kind, l.parent_file_id, l.parent_key
+    FROM walk w JOIN lineage l ON l.child_file_id = w.file_id AND l.child_key = w.position_key
 )
-SELECT f.path, s.file_id, s.position_key, s.content, s.scope, s.node_kind, s.created_revision AS revision,
-       s.created_round AS round, s.disabled_revision, r.cause, coalesce(e.explanation, '') AS explanation,
-       coalesce(e.entry_ids, '{}') AS entry_ids, coalesce(e.direction, '') AS direction,
-       coalesce(e.model, '') AS model
-FROM ancestors a
-JOIN snippets s ON s.file_id = a.file_id AND s.position_key = a.position_key
-JOIN files f ON f.id = s.file_id
-JOIN revisions r ON r.task_id = f.task_id AND r.revision = s.created_revision
-LEFT JOIN snippet_explanations e ON e.task_id = f.task_id AND e.revision = s.created_revision
-ORDER BY s.created_revision DESC, f.path, s.position_key
-""")
+SELECT w.child_file_id, w.child_key, w.kind, s.file_id, s.position_key, s.content, s.raw, s.scope, s.node_kind,
+       s.created_revision, s.created_round, s.disabled_revision
+FROM walk w JOIN snippets s ON s.file_id = w.file_id AND s.position_key = w.position_key
+"""
 
-_PARENTS = text("""
-SELECT l.child_file_id, l.child_key, l.parent_file_id, l.parent_key, l.kind
-FROM unnest(CAST(:file_ids AS bigint[]), CAST(:keys AS text[])) AS u (file_id, key)
-JOIN lineage l ON l.child_file_id = u.file_id AND l.child_key = u.key
+_AT_LINE = (
+    "SELECT s.file_id, s.position_key FROM snippets s WHERE s.file_id = :file_id AND {visible} "
+    "ORDER BY s.position_key OFFSET :before LIMIT 1"
+)
+_WALK_FROM_NEWEST_LINE = text(_WALK.format(asked=_AT_LINE.format(visible=visible(newest=True))))
+_WALK_FROM_LINE = text(_WALK.format(asked=_AT_LINE.format(visible=visible(newest=False))))
+_WALK_FROM_KEY = text(
+    _WALK.format(
+        asked="SELECT s.file_id, s.position_key FROM snippets s "
+        "WHERE s.file_id = :file_id AND s.position_key = :position_key"
+    )
+)
+
+_PATHS = text("SELECT id, path FROM files WHERE id = ANY(CAST(:file_ids AS bigint[]))")
+
+_CAUSES = text("""
+SELECT r.revision, r.round, r.cause, e.explanation, e.entry_ids, e.direction, e.model
+FROM revisions r LEFT JOIN snippet_explanations e ON e.task_id = r.task_id AND e.revision = r.revision
+WHERE r.task_id = :task_id AND r.revision = ANY(CAST(string_to_array(:revisions, ',') AS integer[]))
 """)
 
 _SUCCESSORS = text("""
@@ -164,13 +175,30 @@ WHERE l.parent_file_id = :file_id AND l.parent_key = :position_key AND s.created
 ORDER BY f.path, s.position_key
 """)
 
-_REVISION = text("""
-SELECT r.revision, r.round, r.cause, coalesce(e.explanation, '') AS explanation,
-       coalesce(e.entry_ids, '{}') AS entry_ids, coalesce(e.direction, '') AS direction,
-       coalesce(e.model, '') AS model
-FROM revisions r LEFT JOIN snippet_explanations e ON e.task_id = r.task_id AND e.revision = r.revision
-WHERE r.task_id = :task_id AND r.revision = :revision
-""")
+
+class _Row(NamedTuple):
+    """A snippet of the walk, and the keys of its parents with the kind of each."""
+
+    key: SnippetKey
+    content: str
+    raw: bytes | None
+    scope: str
+    node_kind: str
+    revision: int
+    round: int
+    gone: int | None
+    parents: list[tuple[int, SnippetKey]]  # closeness: place in KINDS
+
+
+class _Cause(NamedTuple):
+    """What is on record of a revision."""
+
+    round: int
+    cause: str
+    explanation: str
+    entry_ids: tuple[str, ...]
+    direction: str
+    model: str
 
 
 def why(session: Session, task_id: int, path: str, line: int, revision: int | None = None) -> Explanation:
@@ -186,27 +214,23 @@ def why(session: Session, task_id: int, path: str, line: int, revision: int | No
     Raises:
         NotFound: no such task, revision, file or line.
     """
-    newest = revision_at(session, task_id)
-    at = newest if revision is None else revision_at(session, task_id, revision=revision)
-    file_id = file_at(session, task_id, path, at)
-    condition = f"s.file_id = :file_id AND {visible(newest=at.revision == newest.revision)}"
-    columns = {"file_id": file_id, "revision": at.revision}
-    key: str | None = None
+    at = locate(session, task_id, path, revision)
+    columns = {"file_id": at.file_id, "revision": at.revision}
     if line > 0:
-        found = f"SELECT s.position_key FROM snippets s WHERE {condition} ORDER BY s.position_key"
-        query = text(f"{found} OFFSET :before LIMIT 1")
-        key = session.execute(query, {**columns, "before": line - 1}).scalar_one_or_none()
-    if key is None:
-        count = session.execute(
-            text(f"SELECT count(*) FROM snippets s WHERE {condition}"), columns
-        ).scalar_one()
-        lines = f"{count} line" if count == 1 else f"{count} lines"
-        raise NotFound(
-            f"the file has {lines} at revision {at.revision} (round {at.round})",
-            where=f"{path}:{line}",
-            mend=f"give a line from 1 to {count}" if count else "an empty file has no line to ask for",
-        )
-    return _explain(session, task_id, (file_id, key), at, line)
+        walk = _WALK_FROM_NEWEST_LINE if at.newest else _WALK_FROM_LINE
+        found = session.execute(walk, {**columns, "before": line - 1}).all()
+        if found:
+            return _explain(session, task_id, path, found, at.revision, line)
+    query = text(
+        f"SELECT count(*) FROM snippets s WHERE s.file_id = :file_id AND {visible(newest=at.newest)}"
+    )
+    count = session.execute(query, columns).scalar_one()
+    lines = f"{count} line" if count == 1 else f"{count} lines"
+    raise NotFound(
+        f"the file has {lines} at revision {at.revision} (round {at.round})",
+        where=f"{path}:{line}",
+        mend=f"give a line from 1 to {count}" if count else "an empty file has no line to ask for",
+    )
 
 
 def why_key(
@@ -251,111 +275,156 @@ def why_key(
         text(f"SELECT count(*) FROM snippets s WHERE {before}"),
         {"file_id": file_id, "key": position_key, "revision": last},
     ).scalar_one()
-    return _explain(session, task_id, (file_id, position_key), at, line)
+    columns = {"file_id": file_id, "position_key": position_key}
+    found = session.execute(_WALK_FROM_KEY, columns).all()
+    return _explain(session, task_id, path, found, at.revision, line)
 
 
-def _explain(session: Session, task_id: int, key: SnippetKey, at: Revision, line: int) -> Explanation:
-    """The whole answer for one snippet, as `at` knew it."""
-    rows = session.execute(_ANCESTORS, {"file_id": key[0], "position_key": key[1]}).mappings().all()
-    asked = next(row for row in rows if (row["file_id"], row["position_key"]) == key)
-    steps = _steps(session, rows)
+def _explain(
+    session: Session, task_id: int, path: str, found: Sequence[Row[Any]], at: int, line: int
+) -> Explanation:
+    """The whole answer for the snippet that a walk began with, as revision `at` knew it."""
+    key = next((row.file_id, row.position_key) for row in found if row.child_key is None)
+    rows = _rows(found)
+    asked = rows[key]
+    ended = asked.gone is not None and asked.gone <= at
+    paths = {key[0]: path}
+    elsewhere = {file_id for file_id, _ in rows} - set(paths)
+    if elsewhere:
+        paths.update(session.execute(_PATHS, {"file_ids": sorted(elsewhere)}).all())
+    revisions = {row.revision for row in rows.values()}
+    causes = _causes(
+        session, task_id, {*revisions, asked.gone} if ended and asked.gone is not None else revisions
+    )
+    failures = failures_of(session, rows)
+
     chain: list[Step] = []
-    at_key: SnippetKey | None = key
-    while at_key is not None and at_key in steps:
-        step, at_key = steps.pop(at_key)
-        chain.append(step)
-    gone = asked["disabled_revision"]
-    ended = gone is not None and gone <= at.revision
+    told: set[SnippetKey] = set()
+    next_key: SnippetKey | None = key
+    while next_key is not None and next_key not in told:
+        row = rows[next_key]
+        told.add(next_key)
+        chain.append(_step(row, rows, paths, causes[row.revision], failures))
+        next_key = row.parents[0][1] if row.parents else None
+    others = [row for row in rows.values() if row.key not in told]
+    others.sort(key=lambda row: (-row.revision, paths[row.key[0]], row.key[1]))
     return Explanation(
         task_id=task_id,
-        path=asked["path"],
+        path=path,
         line=line,
-        revision=gone - 1 if ended else at.revision,
+        revision=asked.gone - 1 if ended and asked.gone is not None else at,
         snippet=StoredSnippet(
             file_id=key[0],
-            path=asked["path"],
+            path=path,
             position_key=key[1],
             line=line,
-            content=asked["content"],
-            scope=asked["scope"],
-            node_kind=asked["node_kind"],
-            created_revision=asked["revision"],
-            created_round=asked["round"],
+            content=asked.content,
+            scope=asked.scope,
+            node_kind=asked.node_kind,
+            created_revision=asked.revision,
+            created_round=asked.round,
+            raw=asked.raw,
         ),
         steps=tuple(chain),
-        others=tuple(step for step, _ in steps.values()),
-        ended=_ending(session, task_id, key, gone) if ended else None,
+        others=tuple(_step(row, rows, paths, causes[row.revision], failures) for row in others),
+        ended=_ending(session, key, asked.gone, causes[asked.gone], failures)
+        if ended and asked.gone is not None
+        else None,
     )
 
 
-def _steps(session: Session, rows: Iterable[RowMapping]) -> dict[SnippetKey, tuple[Step, SnippetKey | None]]:
-    """One step a snippet with the key of its closest parent, in the order of the rows."""
-    known = {(row["file_id"], row["position_key"]): row for row in rows}
-    columns = {"file_ids": [key[0] for key in known], "keys": [key[1] for key in known]}
+def _rows(found: Sequence[Row[Any]]) -> dict[SnippetKey, _Row]:
+    """The snippets of a walk, each with its parents, the closest first."""
+    rows: dict[SnippetKey, _Row] = {}
     parents: dict[SnippetKey, list[tuple[int, SnippetKey]]] = {}
-    for child_file, child_key, parent_file, parent_key, kind in session.execute(_PARENTS, columns):
-        closeness = KINDS.index(kind) if kind in KINDS else len(KINDS)
-        parents.setdefault((child_file, child_key), []).append((closeness, (parent_file, parent_key)))
-    failures = failures_of(session, known)
-    steps = {}
-    for key, row in known.items():
+    for (  # type: ignore[misc]  # a row of text() has no types
+        child_file, child_key, kind, file_id, position_key, content, raw, scope, node_kind, revision, round, gone
+    ) in found:  # fmt: skip
+        here = (file_id, position_key)
+        if here not in rows:
+            exact = None if raw is None else bytes(raw)
+            of_mine = parents.setdefault(here, [])
+            rows[here] = _Row(here, content, exact, scope, node_kind, revision, round, gone, of_mine)
+        if child_key is not None:
+            closeness = _CLOSENESS.get(kind, len(KINDS))
+            parents.setdefault((child_file, child_key), []).append((closeness, here))
+    for of_one in parents.values():
         # In the order of the text within a kind, so that a merged line tells its parts as they stood.
-        ordered = sorted(parents.get(key, ()), key=lambda one: (one[0], known[one[1]]["path"], one[1][1]))
-        kinds = [KINDS[closeness] if closeness < len(KINDS) else "follows" for closeness, _ in ordered]
-        relatives = tuple(
-            Relative(
-                path=known[parent]["path"],
-                position_key=parent[1],
-                kind=kind,
-                content=known[parent]["content"],
-            )
-            for kind, (_, parent) in zip(kinds, ordered, strict=True)
-        )
-        step = Step(
-            path=row["path"],
-            position_key=row["position_key"],
-            content=row["content"],
-            scope=row["scope"],
-            node_kind=row["node_kind"],
-            change=kinds[0] if kinds else ("inserted" if row["revision"] else "initial"),
-            revision=row["revision"],
-            round=row["round"],
-            cause=row["cause"],
-            # Failures of a later revision on the same row belong to its end, not to its making.
-            failures=tuple(failures.get((*key, row["revision"]), ())),
-            explanation=row["explanation"],
-            entry_ids=tuple(row["entry_ids"]),
-            direction=row["direction"],
-            model=row["model"],
-            parents=relatives,
-            before=tuple(
-                relative.content
-                for relative, (_, parent) in zip(relatives, ordered, strict=True)
-                if known[parent]["disabled_revision"] == row["revision"]
-            ),
-        )
-        steps[key] = (step, ordered[0][1] if ordered else None)
-    return steps
+        if len(of_one) > 1:
+            of_one.sort()
+    return rows
 
 
-def _ending(session: Session, task_id: int, key: SnippetKey, revision: int) -> Ending:
+def _causes(session: Session, task_id: int, revisions: Iterable[int]) -> dict[int, _Cause]:
+    """What is on record of some revisions; the baseline is explained by nothing."""
+    found = session.execute(_CAUSES, {"task_id": task_id, "revisions": ",".join(map(str, revisions))}).all()
+    return {
+        revision: _Cause(
+            round, cause, explanation or "", tuple(entry_ids or ()), direction or "", model or ""
+        )
+        for revision, round, cause, explanation, entry_ids, direction, model in found
+    }
+
+
+def _step(
+    row: _Row,
+    rows: Mapping[SnippetKey, _Row],
+    paths: Mapping[int, str],
+    cause: _Cause,
+    failures: Mapping[tuple[int, str, int], Sequence[Failure]],
+) -> Step:
+    """One snippet as a step of the chain."""
+    parents, before = [], []
+    for closeness, key in row.parents:
+        parent = rows[key]
+        kind = KINDS[closeness] if closeness < len(KINDS) else "follows"
+        parents.append(Relative(path=paths[key[0]], position_key=key[1], kind=kind, content=parent.content))
+        if parent.gone == row.revision:
+            before.append(parent.content)
+    return Step(
+        path=paths[row.key[0]],
+        position_key=row.key[1],
+        content=row.content,
+        scope=row.scope,
+        node_kind=row.node_kind,
+        change=parents[0].kind if parents else ("inserted" if row.revision else "initial"),
+        revision=row.revision,
+        round=row.round,
+        cause=cause.cause,
+        # Failures of a later revision on the same row belong to its end, not to its making.
+        failures=tuple(failures.get((*row.key, row.revision), ())),
+        explanation=cause.explanation,
+        entry_ids=cause.entry_ids,
+        direction=cause.direction,
+        model=cause.model,
+        parents=tuple(parents),
+        before=tuple(before),
+    )
+
+
+def _ending(
+    session: Session,
+    key: SnippetKey,
+    revision: int,
+    cause: _Cause,
+    known: Mapping[tuple[int, str, int], Sequence[Failure]],
+) -> Ending:
     """What the revision that disabled a snippet did, and for which failure."""
     columns = {"file_id": key[0], "position_key": key[1], "revision": revision}
     children = session.execute(_SUCCESSORS, columns).all()
-    made = session.execute(_REVISION, {"task_id": task_id, "revision": revision}).mappings().one()
-    found = failures_of(session, [key, *((child.file_id, child.position_key) for child in children)])
-    failures = found.get((*key, revision), [])
-    for child in children:
-        failures = failures or found.get((child.file_id, child.position_key, revision), [])
+    failures = known.get((*key, revision), ())
+    if not failures and children:
+        found = failures_of(session, [(child.file_id, child.position_key) for child in children])
+        failures = next((one for (_, _, made), one in found.items() if made == revision), [])
     return Ending(
         revision=revision,
-        round=made["round"],
-        cause=made["cause"],
+        round=cause.round,
+        cause=cause.cause,
         failures=tuple(failures),
-        explanation=made["explanation"],
-        entry_ids=tuple(made["entry_ids"]),
-        direction=made["direction"],
-        model=made["model"],
+        explanation=cause.explanation,
+        entry_ids=cause.entry_ids,
+        direction=cause.direction,
+        model=cause.model,
         successors=tuple(
             Relative(path=child.path, position_key=child.position_key, kind=child.kind, content=child.content)
             for child in children

@@ -51,7 +51,10 @@ def why(place: LinePlace, task: TaskOption = None, round: RoundOption = None, js
             answer = lineage.why_key(session, found.task.id, found.path, found.position_key, revision)
         name = found.task.name
     if json:
-        print_json({"task": answer.task_id, "name": name, **dataclasses.asdict(answer)})
+        told = {"task": answer.task_id, "name": name, **dataclasses.asdict(answer)}
+        raw = answer.snippet.raw
+        told["snippet"]["raw"] = None if raw is None else raw.hex()
+        print_json(told)
     else:
         print_why(console(), answer, name)
 
