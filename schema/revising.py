@@ -47,31 +47,55 @@ FROM json_to_recordset(CAST(:rows AS json)) AS g (number integer, file_id bigint
 ORDER BY g.number
 """)
 
-_INSERT_SNIPPETS = text("""
-INSERT INTO snippets (file_id, position_key, content, raw, created_revision, created_round, scope, node_kind)
-SELECT file_id, key, content, decode(raw, 'base64'), :revision, :round, scope, kind
-FROM json_to_recordset(CAST(:rows AS json))
-     AS u (file_id bigint, key text, content text, raw text, scope text, kind text)
-""")
-
-_DISABLE = text("""
-UPDATE snippets s SET disabled_revision = :revision, disabled_round = :round
-FROM json_to_recordset(CAST(:rows AS json)) AS u (file_id bigint, key text)
-WHERE s.file_id = u.file_id AND s.position_key = u.key
-""")
-
-_INSERT_EDGES = text("""
-INSERT INTO lineage (child_file_id, child_key, parent_file_id, parent_key, kind)
-SELECT file_id, key, parent_id, parent_key, kind FROM json_to_recordset(CAST(:rows AS json))
-       AS u (file_id bigint, key text, parent_id bigint, parent_key text, kind text)
-""")
-
-_INSERT_FAILURES = text("""
+# All rows of a revision in one statement: each one more would be one more wait for the server.
+_WRITE = text("""
+WITH made AS (
+    INSERT INTO revisions (task_id, revision, round, cause, tree)
+    VALUES (:task_id, :revision, :round, :cause, :tree)
+), explained AS (
+    INSERT INTO snippet_explanations (task_id, revision, round, explanation, entry_ids, direction, model)
+    SELECT :task_id, :revision, :round, explanation, entry_ids, direction, model
+    FROM json_to_recordset(CAST(:explanations AS json))
+         AS u (explanation text, entry_ids text[], direction text, model text)
+), fresh AS (
+    INSERT INTO snippets (file_id, position_key, content, raw, created_revision, created_round, scope, node_kind)
+    SELECT file_id, key, content, decode(raw, 'base64'), :revision, :round, scope, kind
+    FROM json_to_recordset(CAST(:fresh AS json))
+         AS u (file_id bigint, key text, content text, raw text, scope text, kind text)
+), gone AS (
+    UPDATE snippets s SET disabled_revision = :revision, disabled_round = :round
+    FROM json_to_recordset(CAST(:gone AS json)) AS u (file_id bigint, key text)
+    WHERE s.file_id = u.file_id AND s.position_key = u.key
+), edges AS (
+    INSERT INTO lineage (child_file_id, child_key, parent_file_id, parent_key, kind)
+    SELECT file_id, key, parent_id, parent_key, kind
+    FROM json_to_recordset(CAST(:edges AS json))
+         AS u (file_id bigint, key text, parent_id bigint, parent_key text, kind text)
+)
 INSERT INTO snippet_failures (file_id, position_key, revision, round, benchmark_id, failure_output, failure_blob)
 SELECT s.file_id, s.key, :revision, :round, b.id, b.output, b.blob
-FROM json_to_recordset(CAST(:rows AS json)) AS s (file_id bigint, key text)
+FROM json_to_recordset(CAST(:changed AS json)) AS s (file_id bigint, key text)
 CROSS JOIN json_to_recordset(CAST(:failures AS json)) AS b (id bigint, output text, blob text)
 """)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RevisionRow:
+    """A revision as it is stored, beside its lines.
+
+    Attributes:
+        explanation: as in `write_revision`, and so are entry_ids, direction and model; all text can be stored.
+    """
+
+    task_id: int
+    revision: int
+    round: int
+    cause: str
+    tree: str
+    explanation: str
+    entry_ids: Sequence[str]
+    direction: str
+    model: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,16 +111,10 @@ class Revising:
     """One revision being written: fresh keys, tombstones, edges and failures of the changed files."""
 
     def __init__(
-        self,
-        session: Session,
-        task_id: int,
-        revision: int,
-        round: int,
-        texts: Mapping[str, str],
-        live: Mapping[str, LiveRows],
+        self, session: Session, row: RevisionRow, texts: Mapping[str, str], live: Mapping[str, LiveRows]
     ) -> None:
         self.session = session
-        self.task_id, self.revision, self.round = task_id, revision, round
+        self.row = row
         self.live = live
         self.texts = texts
         self.fresh: dict[tuple[str, int], SnippetKey] = {}  # new place → its row
@@ -116,9 +134,7 @@ class Revising:
         """
         operations = difference.operations
         self._choose_keys(difference.kept)
-        self._insert_snippets(difference.kept)
         gone = [self._old(operation.old) for operation in operations if _goes(operation) and operation.old]
-        self._disable(gone)
         edges: dict[tuple[SnippetKey, SnippetKey], str] = {}
         changed: list[SnippetKey] = []
         for operation in operations:
@@ -137,8 +153,35 @@ class Revising:
                 edges[child, self._old(operation.old)] = str(operation.change)
             if place in restored:
                 edges[child, restored[place]] = "restored"
-        self._insert_edges(edges)
-        self._insert_failures(changed, failures)
+        row = self.row
+        told = row.explanation or row.entry_ids or row.direction or row.model
+        self.session.execute(
+            _WRITE,
+            {
+                "task_id": row.task_id,
+                "revision": row.revision,
+                "round": row.round,
+                "cause": row.cause,
+                "tree": row.tree,
+                "explanations": _json(
+                    [
+                        {
+                            "explanation": row.explanation,
+                            "entry_ids": list(row.entry_ids),
+                            "direction": row.direction,
+                            "model": row.model,
+                        }
+                    ]
+                    if told
+                    else []
+                ),
+                "fresh": _json(self._fresh_rows(difference.kept)),
+                "gone": _json(_rows(gone)),
+                "edges": _json(_edge_rows(edges)),
+                "changed": _json(_rows(changed) if failures else []),
+                "failures": _json(self._failure_rows(failures) if changed else []),
+            },
+        )
 
     def _old(self, place: Place) -> SnippetKey:
         rows = self.live[place.path]
@@ -171,9 +214,7 @@ class Revising:
         ]
         return list(self.session.execute(_PREDECESSORS, {"rows": _json(rows)}).scalars())
 
-    def _insert_snippets(self, kept: Mapping[str, Sequence[int]]) -> None:
-        if not self.fresh:
-            return
+    def _fresh_rows(self, kept: Mapping[str, Sequence[int]]) -> list[dict[str, Any]]:
         lines = {path: split_lines(content) for path, content in self.texts.items()}
         rows: dict[str, set[int]] = {}
         for path, index in self.fresh:
@@ -184,7 +225,7 @@ class Revising:
             )
             for path, wanted in rows.items()
         }
-        fresh = []
+        fresh: list[dict[str, Any]] = []
         for (path, index), (file_id, key) in self.fresh.items():
             line, described = lines[path][index], syntax[path][index]
             row = {
@@ -197,33 +238,9 @@ class Revising:
             if not is_showable(line):
                 row["raw"] = b64encode(bytes_of(line)).decode()
             fresh.append(row)
-        self.session.execute(
-            _INSERT_SNIPPETS, {"revision": self.revision, "round": self.round, "rows": _json(fresh)}
-        )
+        return fresh
 
-    def _disable(self, gone: Sequence[SnippetKey]) -> None:
-        if gone:
-            self.session.execute(
-                _DISABLE, {"revision": self.revision, "round": self.round, "rows": _json(_rows(gone))}
-            )
-
-    def _insert_edges(self, edges: Mapping[tuple[SnippetKey, SnippetKey], str]) -> None:
-        if edges:
-            rows = [
-                {
-                    "file_id": child[0],
-                    "key": child[1],
-                    "parent_id": parent[0],
-                    "parent_key": parent[1],
-                    "kind": kind,
-                }
-                for (child, parent), kind in edges.items()
-            ]
-            self.session.execute(_INSERT_EDGES, {"rows": _json(rows)})
-
-    def _insert_failures(self, changed: Sequence[SnippetKey], failures: Sequence[FailureCause]) -> None:
-        if not changed or not failures:
-            return
+    def _failure_rows(self, failures: Sequence[FailureCause]) -> list[dict[str, Any]]:
         outputs: dict[int, str] = {}
         for failure in failures:
             output = storable_message(failure.output)
@@ -235,20 +252,10 @@ class Revising:
             else None
             for output in outputs.values()
         ]
-        self.session.execute(
-            _INSERT_FAILURES,
-            {
-                "revision": self.revision,
-                "round": self.round,
-                "rows": _json(_rows(changed)),
-                "failures": _json(
-                    [
-                        {"id": identifier, "output": _capped(output), "blob": blob}
-                        for (identifier, output), blob in zip(outputs.items(), blobs, strict=True)
-                    ]
-                ),
-            },
-        )
+        return [
+            {"id": identifier, "output": _capped(output), "blob": blob}
+            for (identifier, output), blob in zip(outputs.items(), blobs, strict=True)
+        ]
 
 
 def _goes(operation: Operation) -> bool:
@@ -262,6 +269,13 @@ def _capped(output: str) -> str:
 
 def _rows(keys: Sequence[SnippetKey]) -> list[dict[str, Any]]:
     return [{"file_id": file_id, "key": key} for file_id, key in keys]
+
+
+def _edge_rows(edges: Mapping[tuple[SnippetKey, SnippetKey], str]) -> list[dict[str, Any]]:
+    return [
+        {"file_id": child[0], "key": child[1], "parent_id": parent[0], "parent_key": parent[1], "kind": kind}
+        for (child, parent), kind in edges.items()
+    ]
 
 
 def _json(rows: Sequence[Mapping[str, Any]]) -> str:

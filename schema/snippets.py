@@ -24,8 +24,8 @@ from schema.errors import BadInput, NotFound
 from schema.events import storable
 from schema.redaction import redact, storable_message
 from schema.renames import difference_of_files
-from schema.revising import FAILURE_CHARACTERS, FailureCause, LiveRows, Revising, SnippetKey
-from schema.tables import Benchmark, File, Revision, Snippet, SnippetExplanation, Task
+from schema.revising import FAILURE_CHARACTERS, FailureCause, LiveRows, Revising, RevisionRow, SnippetKey
+from schema.tables import Benchmark, File, Revision, Snippet, Task
 from schema.tables.base import Json
 from schema.texts import bytes_of, is_showable, settled, shown, text_of
 
@@ -69,6 +69,27 @@ class StoredSnippet:
         return _exact(self.content, self.raw)
 
 
+_LAST = text("""
+SELECT r.revision, r.round, r.tree, b.data AS manifest
+FROM revisions r LEFT JOIN blobs b ON b.digest = r.tree
+WHERE r.task_id = :task_id ORDER BY r.revision DESC LIMIT 1
+""")
+
+_LIVE = text("""
+SELECT g.path, f.id, b.data,
+       (SELECT string_agg(s.position_key, ' ' ORDER BY s.position_key) FROM snippets s
+        WHERE s.file_id = f.id AND s.disabled_revision IS NULL)
+FROM json_to_recordset(CAST(:asked AS json)) AS g (path text, digest text)
+LEFT JOIN files f ON f.task_id = :task_id AND f.path = g.path
+LEFT JOIN blobs b ON b.digest = g.digest
+""")
+
+# Only who holds the task's row gets here: no other writer makes the same file.
+_NEW_FILES = text("""
+INSERT INTO files (task_id, path) SELECT :task_id, json_array_elements_text(CAST(:paths AS json)) RETURNING path, id
+""")
+
+
 def benchmark_id(session: Session, *, task_id: int, name: str, kind: str, spec: Json) -> int:
     """Find or make the benchmark of this name; its first spec stays.
 
@@ -78,16 +99,18 @@ def benchmark_id(session: Session, *, task_id: int, name: str, kind: str, spec: 
         kind: case, command or build.
         spec: what is needed to run it again.
     """
-    session.execute(
-        text(
-            "INSERT INTO benchmarks (task_id, name, kind, spec) "
-            "VALUES (:task_id, :name, :kind, CAST(:spec AS jsonb)) ON CONFLICT (task_id, name) DO NOTHING"
-        ),
-        {"task_id": task_id, "name": shown(name), "kind": kind, "spec": json.dumps(storable(spec))},
-    )
-    return session.execute(
-        select(Benchmark.id).where(Benchmark.task_id == task_id, Benchmark.name == shown(name))
-    ).scalar_one()
+    known = select(Benchmark.id).where(Benchmark.task_id == task_id, Benchmark.name == shown(name))
+    found = session.execute(known).scalar_one_or_none()
+    if found is None:
+        session.execute(
+            text(
+                "INSERT INTO benchmarks (task_id, name, kind, spec) "
+                "VALUES (:task_id, :name, :kind, CAST(:spec AS jsonb)) ON CONFLICT (task_id, name) DO NOTHING"
+            ),
+            {"task_id": task_id, "name": shown(name), "kind": kind, "spec": json.dumps(storable(spec))},
+        )
+        found = session.execute(known).scalar_one()
+    return found
 
 
 def write_revision(
@@ -130,12 +153,7 @@ def write_revision(
     """
     files = _checked(files)
     _lock(session, task_id)
-    last = session.execute(
-        select(Revision.revision, Revision.round, Revision.tree)
-        .where(Revision.task_id == task_id)
-        .order_by(Revision.revision.desc())
-        .limit(1)
-    ).one_or_none()
+    last = session.execute(_LAST, {"task_id": task_id}).one_or_none()
     revision = 0 if last is None else last.revision + 1
     if last is not None and round < last.round:
         raise BadInput(
@@ -143,27 +161,23 @@ def write_revision(
             where=f"task {task_id}, revision {revision}",
             mend="rounds only go on",
         )
-    before = {} if last is None else _manifest(session, last.tree)
+    before: dict[str, str] = {}
+    if last is not None:
+        before = _manifest(session, last.tree) if last.manifest is None else json.loads(bytes(last.manifest))
     tree, after = put_next_tree(session, files, before)
-    session.add(Revision(task_id=task_id, revision=revision, round=round, cause=cause, tree=tree))
-    session.flush()
-    if explanation or entry_ids or direction or model:
-        session.add(
-            SnippetExplanation(
-                task_id=task_id,
-                revision=revision,
-                round=round,
-                explanation=storable_message(explanation),
-                entry_ids=[shown(entry) for entry in entry_ids],
-                direction=storable_message(direction),
-                model=shown(model),
-            )
-        )
-        session.flush()
+    row = RevisionRow(
+        task_id=task_id,
+        revision=revision,
+        round=round,
+        cause=cause,
+        tree=tree,
+        explanation=storable_message(explanation),
+        entry_ids=[shown(entry) for entry in entry_ids],
+        direction=storable_message(direction),
+        model=shown(model),
+    )
     changed = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
-    if not changed:
-        return revision
-    live = _live(session, _file_ids(session, task_id, changed), before)
+    live = _live(session, task_id, changed, before) if changed else {}
     found = difference_of_files(
         {path: live[path].lines for path in changed},
         {path: split_lines(files[path]) for path in changed if path in files},
@@ -175,10 +189,10 @@ def write_revision(
             found.operations,
             files,
         ),
-        **_restored(session, task_id, restores, files),
+        **(_restored(session, task_id, restores, files) if changed else {}),
     }
     texts = {path: files.get(path, "") for path in changed}
-    Revising(session, task_id, revision, round, texts, live).write(found, failures, restored)
+    Revising(session, row, texts, live).write(found, failures, restored)
     return revision
 
 
@@ -333,40 +347,21 @@ def _manifest(session: Session, tree: str) -> dict[str, str]:
     return manifest
 
 
-def _file_ids(session: Session, task_id: int, paths: list[str]) -> dict[str, int]:
-    found = select(File.path, File.id).where(File.task_id == task_id, File.path.in_(paths))
-    known = {row.path: row.id for row in session.execute(found)}
-    if len(known) < len(paths):
-        session.execute(
-            text(
-                "INSERT INTO files (task_id, path) SELECT :task_id, unnest(CAST(:paths AS text[])) "
-                "ON CONFLICT (task_id, path) DO NOTHING"
-            ),
-            {"task_id": task_id, "paths": [path for path in paths if path not in known]},
-        )
-        known = {row.path: row.id for row in session.execute(found)}
-    return known
-
-
-def _live(session: Session, file_ids: dict[str, int], manifest: Mapping[str, str]) -> dict[str, LiveRows]:
+def _live(
+    session: Session, task_id: int, paths: Sequence[str], manifest: Mapping[str, str]
+) -> dict[str, LiveRows]:
     """The visible rows of files: keys from the rows, lines from the blobs of the last revision, which are one each."""
-    rows = session.execute(
-        text(
-            "SELECT g.path, b.data, (SELECT string_agg(s.position_key, ' ' ORDER BY s.position_key) "
-            "FROM snippets s WHERE s.file_id = g.file_id AND s.disabled_revision IS NULL) "
-            "FROM unnest(CAST(:paths AS text[]), CAST(:file_ids AS bigint[]), CAST(:digests AS text[])) "
-            "AS g (path, file_id, digest) LEFT JOIN blobs b ON b.digest = g.digest"
-        ),
-        {
-            "paths": list(file_ids),
-            "file_ids": list(file_ids.values()),
-            "digests": [manifest.get(path) for path in file_ids],
-        },
-    )
+    asked = [{"path": path, "digest": manifest.get(path)} for path in paths]
+    rows = session.execute(_LIVE, {"task_id": task_id, "asked": json.dumps(asked)}).all()
+    made: dict[str, int] = {}
+    if any(file_id is None for _, file_id, _, _ in rows):
+        new = json.dumps([path for path, file_id, _, _ in rows if file_id is None])
+        found = session.execute(_NEW_FILES, {"task_id": task_id, "paths": new}).all()
+        made = {row.path: row.id for row in found}
     live = {}
-    for path, data, keys in rows:
+    for path, file_id, data, keys in rows:
         known = LiveRows(
-            file_id=file_ids[path],
+            file_id=made[path] if file_id is None else file_id,
             keys=keys.split(" ") if keys else [],
             lines=[] if data is None else split_lines(text_of(bytes(data))),
         )
