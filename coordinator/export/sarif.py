@@ -6,6 +6,7 @@ exported tree. Fingerprints hang on position keys, so a result stays the same on
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from hashlib import sha256
@@ -28,6 +29,9 @@ _MOST_CHARACTERS = 1_000
 _INTEGRITY_LEVELS = {"cheat": "error", "suspect": "warning", "note": "note"}
 _FINDING_LEVELS = {"error": "error", "violation": "error", "warning": "warning"}
 _FINE = {CaseStatus.PASSED.value, CaseStatus.CUT.value}
+
+# As GCC and Clang write it; paths in a log are relative to the workspace.
+_ERROR = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+):(?:\d+:)?\s+(?:fatal )?error:", re.MULTILINE)
 
 _Result = dict[str, Any]
 
@@ -138,6 +142,19 @@ class _Run:
         for validation in self._of(self.source.last.tree):
             for name, status in validation.tests:
                 now[name] = (status, validation.messages.get(name, ""), validation)
+        tree = self.source.last.tree
+        broken = self.source.broken.get(tree)
+        if broken is not None:
+            rule = self._benchmark_rule("build")
+            line, path = self._place(tree, *self._first_error(broken.log))
+            yield self._result(
+                rule,
+                "error",
+                f"The exported revision does not build ({broken.failure_type}): {broken.log or 'no output'}",
+                self._regions([line] if line is not None else []) or [_whole(path or self._suspect)],
+                [],
+                {"benchmark": "BUILD", "status": broken.failure_type, "state": "failing"},
+            )
         changes = list(self.source.lines.changes(len(self.source.revisions)))
         for name, (status, message, validation) in now.items():
             if status in _FINE:
@@ -208,6 +225,13 @@ class _Run:
                     holds,
                 )
         yield from found.values()
+
+    def _first_error(self, log: str) -> tuple[str | None, int | None]:
+        """File of the task, and line, that a compiler names first."""
+        for found in _ERROR.finditer(log):
+            if found["file"] in self.source.last.files:
+                return found["file"], int(found["line"])
+        return None, None
 
     def _keep(
         self,

@@ -19,8 +19,9 @@ from sqlalchemy.orm import Session
 from coordinator.export.lines import Edge, Line, Lines
 from schema.blobs import get_blob
 from schema.events import CandidateChosen, RoundStarted
+from schema.jobs import JobKind
 from schema.redaction import storable_message
-from schema.results import Validation
+from schema.results import Compilation, Validation
 from schema.snippets import revision_at
 from schema.tables import (
     Benchmark,
@@ -29,6 +30,7 @@ from schema.tables import (
     Event,
     Evidence,
     File,
+    Job,
     LineageEdge,
     Revision,
     Run,
@@ -117,6 +119,15 @@ class Validated:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Built:
+    """A failed build of a revision's tree; `log` is what the compiler said, cleaned."""
+
+    tree: str
+    failure_type: str
+    log: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Judged:
     """The last word on the integrity of a tree; `reasons` as the scan gave them."""
 
@@ -134,6 +145,7 @@ class Source:
     Attributes:
         identity: one UUID for this task of this store, the same in every export.
         revisions: from 0 to the exported one. validations, verdicts: in the order they came.
+        broken: the trees of revisions that do not build, by digest.
     """
 
     task: int
@@ -151,6 +163,7 @@ class Source:
     revisions: tuple[Made, ...]
     validations: tuple[Validated, ...]
     verdicts: tuple[Judged, ...]
+    broken: Mapping[str, Built]
     lines: Lines
 
     @property
@@ -233,6 +246,7 @@ def read_source(session: Session, task: Task, *, revision: int | None = None) ->
     )
     # Without a revision asked for, also what was measured after the last one was made.
     until = None if revision is None else last.round
+    revisions = tuple(_revisions(session, task.id, last.revision, manifests))
     return Source(
         task=task.id,
         name=clean(task.name),
@@ -246,9 +260,10 @@ def read_source(session: Session, task: Task, *, revision: int | None = None) ->
         created_at=task.created_at,
         finished_at=task.finished_at,
         identity=identity,
-        revisions=tuple(_revisions(session, task.id, last.revision, manifests)),
+        revisions=revisions,
         validations=tuple(_validations(session, task.id, until, manifests)),
         verdicts=tuple(_verdicts(session, task.id)),
+        broken={one.tree: one for one in _broken(session, task.id, {made.tree for made in revisions})},
         lines=_lines(session, task.id, last.revision),
     )
 
@@ -357,6 +372,17 @@ def _validations(
             files=manifests[row.tree],
             body=Validation.model_validate(row.body),
         )
+
+
+def _broken(session: Session, task_id: int, trees: set[str]) -> Iterator[Built]:
+    tree = Job.payload["tree"].astext
+    query = select(tree, Job.result).where(
+        Job.task_id == task_id, Job.kind == JobKind.COMPILE.value, Job.status == "done", tree.in_(trees)
+    )
+    for digest, result in session.execute(query.order_by(Job.id)):
+        built = Compilation.model_validate(result)
+        if not built.ok:
+            yield Built(tree=digest, failure_type=built.failure_type.value, log=clean(built.log))
 
 
 def _verdicts(session: Session, task_id: int) -> Iterator[Judged]:

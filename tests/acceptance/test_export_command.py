@@ -102,3 +102,14 @@ def test_a_cheat_has_not_passed(first_run: FirstRun, stack: Opmend) -> None:
         for result in reasons
         for location in result["locations"]
     } >= {"model_new_ascendc.py"}
+
+
+def test_a_build_that_fails_stands_where_the_compiler_points(first_run: FirstRun, stack: Opmend) -> None:
+    (task,) = [str(row["task"]) for row in stack.json("report", "1")["tasks"] if row["name"] == "BrokenAdd"]
+    run = judged_sarif(exported(stack, task, "sarif"))
+    (result,) = [result for result in run["results"] if result["ruleId"] == "benchmark/build"]
+    assert result["level"] == "error"
+    place = result["locations"][0]["physicalLocation"]
+    path = place["artifactLocation"]["uri"]
+    line = (first_run.cohort / "BrokenAdd" / path).read_text().splitlines()[place["region"]["startLine"] - 1]
+    assert "conut" in line

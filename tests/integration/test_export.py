@@ -538,7 +538,7 @@ def test_no_secret_leaves_and_nobody_is_named(told: Told, tmp_path: Path) -> Non
     session, task = told.session, told.task
     validate(session, task, 4, {"float16[7] #3": M})
     leaky = {**read_files(session, task.id), "kernel/key.h": f'#define API_KEY "{SECRET}"\n'}
-    write(session, task, 4, leaky, cause="session", model=f"m-{SECRET}", entry_ids=[])
+    write(session, task, 4, leaky, cause="session", model=f"provider/{SECRET}", entry_ids=[])
     for name, format in FORMATS.items():
         if not format.directory:
             assert SECRET not in told.text(name), name
