@@ -18,6 +18,8 @@ SIMILARITY = 50.0
 COMPARISONS = 1_000_000
 CHARACTERS_SQUARED = 4_000_000_000
 COMPARED_CHARACTERS = 2_000
+# Larger files are told in tokens, which are short.
+PLAIN_CHARACTERS = 1_000_000
 # A line of this many letters and digits says as much about its place as any longer one.
 TELLING_ALPHANUMERICS = 24
 
@@ -46,31 +48,18 @@ def compared(line: str) -> str:
 def equal_runs(old: Sequence[str], new: Sequence[str]) -> list[Run]:
     """The runs of equal lines in libgit2's patience diff, in order.
 
-    It works on tokens, one a distinct line, so neither encoding, nor length, nor a missing last terminator
-    can disturb it. A token keeps its line's indentation, and that of a blank line is blank: where a change can
-    slide up or down, git's heuristic then puts it where a person would.
+    Where a change can slide up or down, git's heuristic puts it where a person would.
     """
     if not old or not new:
         return []
-    tokens: dict[str, str] = {}
-    blanks = 0
-    for line in dict.fromkeys((*old, *new)):
-        text = line.lstrip()
-        if text:
-            indent = len(line) - len(text)
-            if "\t" in line[:indent]:
-                indent = len(line[:indent].expandtabs())
-            tokens[line] = " " * min(indent, 100) + f"{len(tokens):x}"
-        else:
-            tokens[line] = " " * blanks
-            blanks += 1
-    before = "\n".join([tokens[line] for line in old]) + "\n"
-    after = "\n".join([tokens[line] for line in new]) + "\n"
+    before, after = _plain(old), _plain(new)
+    if before is None or after is None:
+        before, after = _as_tokens(old, new)
     if before == after:
         return [(0, 0, len(old))]
     patch = pygit2.Patch.create_from(
-        before.encode(),
-        after.encode(),
+        before,
+        after,
         context_lines=0,
         flag=DiffOption.PATIENCE | DiffOption.INDENT_HEURISTIC | DiffOption.FORCE_TEXT,
     )
@@ -86,6 +75,35 @@ def equal_runs(old: Sequence[str], new: Sequence[str]) -> list[Run]:
     if one < len(old):
         runs.append((one, other, len(old) - one))
     return runs
+
+
+def _plain(lines: Sequence[str]) -> bytes | None:
+    """The lines as one file in which libgit2 sees the same lines; None if it would see others."""
+    text = "".join(lines)
+    if not text.endswith("\n") or text.count("\n") != len(lines) or len(text) > PLAIN_CHARACTERS:
+        return None
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _as_tokens(old: Sequence[str], new: Sequence[str]) -> tuple[bytes, bytes]:
+    """Files with one short token a distinct line, whatever is in the lines, and whether or not they end.
+
+    A token keeps its line's indentation, and that of a blank line is blank, for git's heuristic.
+    """
+    tokens: dict[str, str] = {}
+    blanks = 0
+    for line in dict.fromkeys((*old, *new)):
+        text = line.lstrip()
+        if text:
+            indent = len(line) - len(text)
+            if "\t" in line[:indent]:
+                indent = len(line[:indent].expandtabs())
+            tokens[line] = " " * min(indent, 100) + f"{len(tokens):x}"
+        else:
+            tokens[line] = " " * blanks
+            blanks += 1
+    before, after = ("\n".join([tokens[line] for line in lines]) + "\n" for lines in (old, new))
+    return before.encode(), after.encode()
 
 
 def similar_pairs(old: Sequence[str], new: Sequence[str], *, cutoff: float = SIMILARITY) -> list[Pair]:

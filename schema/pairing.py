@@ -14,6 +14,8 @@ from schema.matching import alphanumerics
 
 # A slide over more lines than this is no slide.
 SLIDE_REACH = 400
+# Of longer blocks, not every line is counted.
+FEW_LINES = 8
 
 Line = tuple[str, int]  # path, index
 LinePair = tuple[Line, Line]  # old, new
@@ -27,14 +29,17 @@ class Spine:
         olds: a new line's old index.
         news: an old line's new index.
         changed: new indices whose old line reads otherwise.
+        version: how often it was changed.
     """
 
     olds: list[int]
     news: list[int]
     changed: set[int] = field(default_factory=set)
+    version: int = 0
 
     def pair(self, one: int, other: int, *, equal: bool) -> None:
         """Put an old and a new line on the spine."""
+        self.version += 1
         self.olds[other] = one
         self.news[one] = other
         if not equal:
@@ -67,6 +72,7 @@ class Pairing:
         }
         self.far: dict[Line, Line] = {}  # new line → old line, off the spine
         self.left: dict[Line, Line] = {}  # old line → new line, off the spine
+        self._stretches: dict[tuple[str, bool], tuple[int, list[Stretch]]] = {}
 
     def gone(self, line: Line) -> bool:
         """Is there such an old line, and is it unpaired?"""
@@ -91,8 +97,13 @@ class Pairing:
     def stretches(self, path: str, *, equal: bool) -> list[Stretch]:
         """The stretches of a file between two equal lines, or (`equal` false) between any two on the spine."""
         spine = self.spines[path]
+        # The same is asked again and again, and mostly nothing has changed since.
+        key = (path, equal and bool(spine.changed))
+        version, found = self._stretches.get(key, (-1, []))
+        if version == spine.version:
+            return found
         olds = spine.olds
-        if equal and spine.changed:
+        if key[1]:
             olds = olds.copy()
             for index in spine.changed:
                 olds[index] = -1
@@ -113,6 +124,7 @@ class Pairing:
             index += length
         if one < len(spine.news) or other < len(olds):
             found.append(Stretch(path=path, old=range(one, len(spine.news)), new=range(other, len(olds))))
+        self._stretches[key] = (spine.version, found)
         return found
 
     def take(self, origin: Line, place: Line) -> None:
@@ -158,9 +170,23 @@ class Pairing:
         `least`, that sum.
         """
         path, first = place
-        block = [line.strip() for line in self.new[path][first : first + length]]
-        total = sum(map(alphanumerics, block))
-        return total if total < least else total / max(1, self._occurrences.most(block))
+        lines = self.new[path][first : first + length]
+        total = sum(map(alphanumerics, lines))
+        if total < least:
+            return total
+        if length <= FEW_LINES:
+            # No block is found more often than its rarest line; there is mostly one that is there once.
+            rarest = min(self._count(line) for line in lines)
+            if rarest <= 1 or length == 1:
+                return total / max(1, rarest)
+        return total / max(1, self._occurrences.most([line.strip() for line in lines]))
+
+    def _count(self, line: str) -> int:
+        return max(
+            sum(lines.count(line) for lines in files.values())
+            for files in (self.old, self.new)
+            # A re-indented line is another one here: a little rarer than it is.
+        )
 
     @cached_property
     def _occurrences(self) -> "_Occurrences":
