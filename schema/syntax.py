@@ -41,10 +41,12 @@ _TOKEN = re.compile(
 )
 
 # AscendC and CUDA qualifiers are macros that no C++ grammar knows; blanked, the declaration parses.
+# (?<=\b_) after the first character says what \b before it would, and leaves a literal to search for.
 _QUALIFIERS = re.compile(
-    rb"\b__(?:aicore|global|gm|ubuf|cbuf|ca|cb|cc|fbuf|host_aicore|inout_pipe__\w*|device|host|shared|forceinline|"
-    rb"launch_bounds)__\b|\[aicore\]|\[host, aicore\]"
+    rb"_(?<=\b_)_(?:aicore|global|gm|ubuf|cbuf|ca|cb|cc|fbuf|host_aicore|inout_pipe__\w*|device|host|shared|"
+    rb"forceinline|launch_bounds)__\b"
 )
+_ATTRIBUTES = re.compile(rb"\[(?:host, )?aicore\]")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +109,8 @@ def syntax_of_lines(
     # A NUL, which compilers skip, would end it.
     source = text.encode("utf-8", "surrogatepass").replace(b"\0", b" ")
     if language == "cpp":
-        source = _QUALIFIERS.sub(lambda match: b" " * len(match.group()), source)
+        for pattern in (_QUALIFIERS, _ATTRIBUTES):
+            source = pattern.sub(lambda match: b" " * len(match.group()), source)
     if len(source) > LARGE_FILE:
         masked = 0
 
