@@ -18,9 +18,6 @@ FEW = 24
 # From here on it pays to list all pairs of characters.
 _MANY = 256
 
-# A neighbour among this many characters from a side of its gap has come there by a run against that side.
-_EDGE = 4
-
 
 def run_after(lo: str, count: int, alphabet: Alphabet) -> list[str]:
     """`count` keys after `lo` where nothing follows, each the `end_after` of the one before."""
@@ -30,9 +27,10 @@ def run_after(lo: str, count: int, alphabet: Alphabet) -> list[str]:
         lo = end_after(lo, alphabet)
         keys.append(lo)
         tail = lo[-2:]
-        if len(lo) > 2 and tail == linear[0] * 2 and count - len(keys) >= _MANY:
+        if len(lo) > 2 and tail in (linear[0] * 2, linear[:2]) and count - len(keys) >= _MANY:
             # A head of two or more digits whose last two begin anew: they run through all pairs.
-            keys += [lo[:-2] + pair for pair in _pairs(linear)[1 : count - len(keys) + 1]]
+            begin = 2 if tail == linear[:2] else 1
+            keys += [lo[:-2] + pair for pair in _pairs(linear)[begin : count - len(keys) + begin]]
             lo = keys[-1]
     return keys
 
@@ -136,8 +134,8 @@ def _tree(digits: str, depth: int) -> list[str]:
 def _cells(lo: str, hi: str, count: int, alphabet: Alphabet) -> list[str] | None:
     """`count` keys, each the shortest of its cell, in cells of equal width between two neighbours.
 
-    None where a neighbour is so near a side of the gap that its past shows a one-sided writer, whom halving leads
-    to counting (`key_gaps`), or where the gap is narrow.
+    None where a neighbour is so near a side of the gap, or the gap begins a tree node, that the past shows a
+    one-sided writer, whom halving leads to counting (`key_gaps`); and where the gap is narrow.
     """
     linear, rank = alphabet.linear, alphabet.rank
     size = len(linear)
@@ -145,10 +143,10 @@ def _cells(lo: str, hi: str, count: int, alphabet: Alphabet) -> list[str] | None
     low = [rank[character] for character in linear_run(lo, at, len(lo), alphabet)]
     high = [rank[character] for character in linear_run(hi, at, len(hi), alphabet)]
     if not low:
-        one_sided = high[0] < _EDGE
+        one_sided = high[0] == 0 or (suffix != "" and at == 0)
     else:
         bare = len(hi) == at + 1 and high[0] - low[0] == 1
-        one_sided = bare and len(low) > 1 and low[1] >= size - _EDGE
+        one_sided = bare and len(low) > 1 and low[1] == size - 1
     digits = 1
     while (span := _number(high, digits, size) - _number(low, digits, size)) <= count + 1:
         digits += 1

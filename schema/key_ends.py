@@ -24,6 +24,11 @@ def linear_run(key: str, start: int, most: int, alphabet: Alphabet) -> str:
     return run if node < 0 else run[:node]
 
 
+def first_count(digits: int, alphabet: Alphabet) -> str:
+    """The digits that a count behind a new head begins with: 1, not 0, for the head alone may become a key (D7)."""
+    return alphabet.linear[0] * (digits - 1) + alphabet.linear[1] if digits else ""
+
+
 def increment(digits: str, alphabet: Alphabet) -> str | None:
     """The next string of equal length, or None after the last."""
     linear = alphabet.linear
@@ -66,13 +71,13 @@ def end_after(lo: str, alphabet: Alphabet) -> str:
         need = _END_DIGITS[head - edge - 1]
         digits = linear_run(lo, start + 1, need, alphabet)
         if len(digits) < need:
-            return lo[: start + 1] + digits.ljust(need, linear[0])
+            return lo[: start + 1] + digits + first_count(need - len(digits), alphabet)
         successor = increment(digits, alphabet)
         if successor is not None:
             return lo[: start + 1] + successor
     if head + 1 == top:
         return lo[:start] + linear[top] + alphabet.middle
-    return lo[:start] + linear[head + 1] + linear[0] * _END_DIGITS[head - edge]
+    return lo[:start] + linear[head + 1] + first_count(_END_DIGITS[head - edge], alphabet)
 
 
 def end_before(hi: str, alphabet: Alphabet) -> str | None:

@@ -10,7 +10,7 @@ a writer who knows the guess, keys grow by a character every log2(62) insertions
 
 from functools import cache
 
-from schema.key_ends import decrement, increment, linear_run
+from schema.key_ends import decrement, first_count, increment, linear_run
 from schema.key_grammar import Alphabet, node_end, part
 
 # Alternations that fill this many characters of a key show a writer who alternates.
@@ -94,12 +94,13 @@ def _inner_after(tail: str, alphabet: Alphabet) -> str:
         return prefix + linear[min((head + size) // 2, quarter)]
     need = _inner_digits(head - quarter, rounds)
     digits = linear_run(tail, rounds + 1, need, alphabet)
-    following = digits.ljust(need, linear[0]) if len(digits) < need else increment(digits, alphabet)
+    short = need - len(digits)
+    following = digits + first_count(short, alphabet) if short else increment(digits, alphabet)
     if following is not None:
         return prefix + linear[head] + following
     if head + 2 == size:
         return prefix + linear[-1] + alphabet.middle
-    return prefix + linear[head + 1] + linear[0] * _inner_digits(head + 1 - quarter, rounds)
+    return prefix + linear[head + 1] + first_count(_inner_digits(head + 1 - quarter, rounds), alphabet)
 
 
 def _inner_before(tail: str, rounds: int, alphabet: Alphabet) -> str:
@@ -178,12 +179,12 @@ def _count(tail: str, alphabet: Alphabet) -> str | None:
     """The count after `tail` ("" for none); None after the last, which is astronomically far."""
     linear, rank = alphabet.linear, alphabet.rank
     if not tail:
-        return linear[1] + linear[0]
+        return linear[1] + first_count(1, alphabet)
     digits = increment(tail[1:], alphabet)
     if digits is not None:
         return tail[0] + digits
     head = rank[tail[0]] + 1
-    return linear[head] + linear[0] * head if head < len(linear) // 2 - 1 else None
+    return linear[head] + first_count(head, alphabet) if head < len(linear) // 2 - 1 else None
 
 
 def _count_inwards(lo: str, hi: str, lower_first: bool, alphabet: Alphabet) -> str | None:

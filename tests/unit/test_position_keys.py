@@ -83,6 +83,14 @@ def test_every_pair_of_short_keys_has_a_key_between() -> None:
         for key in (key_between(lo, hi), key_between(lo, hi, literal=True)):
             assert lo < key < hi, (lo, hi, key)
             assert is_valid(key), (lo, hi, key)
+    for lo, hi in [
+        *chosen.sample(list(pairwise(keys)), 300),
+        *(sorted(chosen.sample(keys, 2)) for _ in range(300)),
+    ]:
+        for count in (2, 5, 23, 24, 70):
+            new = keys_between(lo, hi, count)
+            assert are_ascending([lo, *new, hi]), (lo, hi, new)
+            assert all(map(is_valid, new)), (lo, hi, new)
 
 
 @settings(deadline=None)
