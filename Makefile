@@ -3,7 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: run test test-slow lint format install wheel lock clean
+# make bench: every figure of docs and issues again.
+.PHONY: run test test-slow bench lint format install wheel lock clean
 
 run: install
 	@$(BIN)/opmend run cohorts/starter
@@ -14,6 +15,10 @@ test: install
 # Long suites, each behind its own target.
 test-slow: install
 	@$(BIN)/pytest -m slow tests
+
+# Figures as ratios against peers and limits of the same run; name one with NAME=keys.
+bench: install
+	@$(BIN)/python -m tests.bench $(NAME)
 
 lint: install
 	@$(BIN)/ruff check .

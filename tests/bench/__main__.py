@@ -25,6 +25,8 @@ def main() -> int:
     parser.add_argument("--json", action="store_true", help="one line a figure, for machines")
     asked = parser.parse_args()
     out = Console()
+    if not out.is_terminal:
+        out = Console(width=170)  # a log has room, and folded figures can't be read
     failed = 0
     for name in asked.names or known:
         found: list[Measure] = []
