@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import islice
 
 from schema.matching import COMPARED_CHARACTERS, Run, alphanumerics, equal_runs, similar_pairs
 from schema.moves import match_moves
@@ -94,11 +95,12 @@ class Difference:
     Attributes:
         operations: one for each line that is not equal: first those with a new place, by path and index, then the
             deleted ones, by path and index.
-        kept: path → for each new line the index of the old line it equals, or -1; ascending but for the -1.
+        stretches: path → the stretches of its lines that are not equal, in order. Between two of them, and before the
+            first and after the last one, the old and the new lines are equal one by one.
     """
 
     operations: tuple[Operation, ...]
-    kept: Mapping[str, Sequence[int]]
+    stretches: Mapping[str, Sequence[Stretch]]
 
 
 def align(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> tuple[Operation, ...]:
@@ -114,14 +116,21 @@ def align(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) ->
     """
     found = difference(old, new)
     changed = iter(found.operations)
-    result = []
+    result: list[Operation] = []
     for path in sorted(new):
-        for index, one in enumerate(found.kept[path]):
-            if one < 0:
-                result.append(next(changed))
-                continue
-            place = Place(path=path, index=index)
-            result.append(Operation(change=Change.EQUAL, old=Place(path=path, index=one), new=place))
+        one = other = 0
+        end = Stretch(path=path, old=range(len(old.get(path, ())), 0), new=range(len(new[path]), 0))
+        for stretch in (*found.stretches[path], end):
+            result.extend(
+                Operation(
+                    change=Change.EQUAL,
+                    old=Place(path=path, index=one + step),
+                    new=Place(path=path, index=other + step),
+                )
+                for step in range(stretch.new.start - other)
+            )
+            result.extend(islice(changed, len(stretch.new)))
+            one, other = stretch.old.stop, stretch.new.stop
     return (*result, *changed)
 
 
@@ -140,25 +149,22 @@ def difference(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]
         _match_similar(pairing, path)
     merged: dict[tuple[str, int], list[Place]] = defaultdict(list)
     split: dict[tuple[str, int], Place] = {}
-    kept: dict[str, list[int]] = {}
+    stretches: dict[str, tuple[Stretch, ...]] = {}
     coming: list[Operation] = []
     going: list[Operation] = []
-    for path, spine in pairing.spines.items():
-        stretches = pairing.stretches(path, equal=True)
-        for stretch in stretches:
+    for path in pairing.spines:
+        stretches[path] = tuple(pairing.stretches(path, equal=True))
+        for stretch in stretches[path]:
             _find_parts(pairing, stretch, merged, split)
-        kept[path] = spine.olds.copy()
-        for stretch in stretches:
-            for index in stretch.new:
-                kept[path][index] = -1
-                line = (path, index)
+        for stretch in stretches[path]:
+            for line in ((path, index) for index in stretch.new):
                 coming.append(_operation(pairing, line, tuple(merged.get(line, ())), split.get(line)))
             going += [
                 Operation(change=Change.DELETED, old=Place(path=path, index=index), new=None)
                 for index in stretch.old
                 if pairing.gone((path, index))
             ]
-    return Difference(operations=(*coming, *going), kept=kept)
+    return Difference(operations=(*coming, *going), stretches=stretches)
 
 
 def _operation(

@@ -6,6 +6,7 @@ Pure: lines in, pairs of indices out. `schema.diff` calls it for files, stretche
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
 
 import pygit2
 from pygit2.enums import DiffOption
@@ -123,25 +124,42 @@ def similar_pairs(old: Sequence[str], new: Sequence[str], *, cutoff: float = SIM
         return []
     left, right = [compared(line) for line in old], [compared(line) for line in new]
     reach = _reach(left, right)
-    tells = [1.0 + min(alphanumerics(text), TELLING_ALPHANUMERICS) for text in right]
-    words = _Words()
-    spoken: list[str | None] = [None] * columns
-    chain = _Chain()
     whole: dict[str, list[tuple[float, int]]] = {}
+    found: list[list[tuple[float, int]]] = []
     for row, text in enumerate(left):
         first, last = 0, columns
         if reach < columns:
             center = row * columns // rows
             first, last = max(0, center - reach), min(columns, center + reach + 1)
-        found = whole.get(text) if reach >= columns else None
-        if found is None:
-            found = _like(text, right, first, last, cutoff)
-            if reach >= columns:
-                whole[text] = found
-        if not found:
+            found.append(_like(text, right, first, last, cutoff))
             continue
-        told, said = 1.0 + min(alphanumerics(text), TELLING_ALPHANUMERICS), words.spell(text)
-        for score, column in found:
+        if text not in whole:
+            whole[text] = _like(text, right, first, last, cutoff)
+        found.append(whole[text])
+    plain = [(row, hits[0][1]) for row, hits in enumerate(found) if hits]
+    if all(len(hits) <= 1 for hits in found) and all(one[1] < other[1] for one, other in pairwise(plain)):
+        return plain  # nothing to choose from
+    return _heaviest(old, new, left, right, found, cutoff)
+
+
+def _heaviest(
+    old: Sequence[str],
+    new: Sequence[str],
+    left: Sequence[str],
+    right: Sequence[str],
+    found: Sequence[Sequence[tuple[float, int]]],
+    cutoff: float,
+) -> list[Pair]:
+    """Of the pairs found for each row, those of the heaviest chain."""
+    tells = [1.0 + min(alphanumerics(text), TELLING_ALPHANUMERICS) for text in right]
+    words = _Words()
+    spoken: list[str | None] = [None] * len(right)
+    chain = _Chain()
+    for row, hits in enumerate(found):
+        if not hits:
+            continue
+        told, said = 1.0 + min(alphanumerics(left[row]), TELLING_ALPHANUMERICS), words.spell(left[row])
+        for score, column in hits:
             heard = spoken[column]
             if heard is None:
                 heard = spoken[column] = words.spell(right[column])

@@ -31,7 +31,11 @@ _lock = Lock()
 
 
 def parse(
-    language: str, text: str, source: bytes, follows: tuple[str, Sequence[int]] | None = None
+    language: str,
+    text: str,
+    source: bytes,
+    lengths: Sequence[int],
+    follows: tuple[str, Sequence[tuple[range, range]]] | None = None,
 ) -> tree_sitter.Tree:
     r"""The syntax tree of a source.
 
@@ -39,12 +43,12 @@ def parse(
         language: "cpp" or "python".
         text: the file.
         source: its bytes as the parser shall see them, line for line.
-        follows: the file before, and for each line of the new one (by "\n") the index of the line before that it
-            equals, or -1; those ascending.
+        lengths: bytes of each of its lines, without the terminator.
+        follows: the file before, and which of its lines became which lines now, in order; all between are equal.
     """
     if len(source) > LARGEST_KEPT or not source.endswith(b"\n"):
         return _parser(language).parse(source)
-    offsets = [0, *accumulate([len(line) + 1 for line in source.split(b"\n")[:-1]])]
+    offsets = [end + index for index, end in enumerate(accumulate(lengths, initial=0))]
     tree = None
     if follows is not None:
         with _lock:
@@ -67,24 +71,19 @@ def parse(
 
 
 def _edits(
-    before: Sequence[int], after: Sequence[int], kept: Sequence[int]
+    before: Sequence[int], after: Sequence[int], gaps: Sequence[tuple[range, range]]
 ) -> Iterator[tuple[int, int, int, tuple[int, int], tuple[int, int], tuple[int, int]]]:
     """What was done to the lines, as tree-sitter takes it: top down, each where those above have put it."""
-    one = other = 0
-    for index, old in enumerate([*kept, len(before) - 1]):
-        if old < 0:
-            continue
-        if old > one or index > other:
-            start = after[other]
-            yield (
-                start,
-                start + before[old] - before[one],
-                after[index],
-                (other, 0),
-                (other + old - one, 0),
-                (index, 0),
-            )
-        one, other = old + 1, index + 1
+    for old, new in gaps:
+        start = after[new.start]
+        yield (
+            start,
+            start + before[old.stop] - before[old.start],
+            after[new.stop],
+            (new.start, 0),
+            (new.start + len(old), 0),
+            (new.stop, 0),
+        )
 
 
 @cache

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from schema.diff import Change, Difference, Operation, Place, align, difference
+from schema.pairing import Stretch
 
 # git's default: two files are one if they share half of the larger one.
 SHARED = 0.5
@@ -59,24 +60,32 @@ def align_files(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str
     pairs = renamed(old, new)
     if not pairs:
         return align(old, new)
-    names = {before: after for after, before in pairs.items()}
-    before = {names.get(path, path): lines for path, lines in old.items() if path not in pairs}
-    return tuple(_told(operation, pairs) for operation in align(before, new))
+    return tuple(_told(operation, pairs) for operation in align(*_as_one(old, new, pairs)))
 
 
 def difference_of_files(old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]]) -> Difference:
     """`schema.diff.difference`, with the equal lines of renamed files as moves."""
-    if not renamed(old, new):
-        return difference(old, new)
+    pairs = renamed(old, new)
+    found = difference(*_as_one(old, new, pairs))
+    if not pairs:
+        return found
+    stretches = dict(found.stretches)
+    for path in pairs:
+        # No line of a file that came equals one of the same path.
+        stretches[path] = (Stretch(path=path, old=range(0), new=range(len(new[path]))),)
     operations = align_files(old, new)
-    kept = {path: [-1] * len(lines) for path, lines in new.items()}
-    for operation in operations:
-        if operation.change is Change.EQUAL and operation.old is not None and operation.new is not None:
-            kept[operation.new.path][operation.new.index] = operation.old.index
     return Difference(
         operations=tuple(operation for operation in operations if operation.change is not Change.EQUAL),
-        kept=kept,
+        stretches=stretches,
     )
+
+
+def _as_one(
+    old: Mapping[str, Sequence[str]], new: Mapping[str, Sequence[str]], pairs: Mapping[str, str]
+) -> tuple[Mapping[str, Sequence[str]], Mapping[str, Sequence[str]]]:
+    """The files with the renamed ones under their new names on both sides."""
+    names = {before: after for after, before in pairs.items()}
+    return {names.get(path, path): lines for path, lines in old.items() if path not in pairs}, new
 
 
 def _told(operation: Operation, pairs: Mapping[str, str]) -> Operation:

@@ -13,7 +13,8 @@ from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from schema.blobs import put_blob
-from schema.diff import Change, Difference, Operation, Place, split_lines
+from schema.diff import Change, Difference, Operation, Place
+from schema.pairing import Stretch
 from schema.position_keys import keys_between
 from schema.redaction import storable_message
 from schema.syntax import LineSyntax, syntax_of_lines
@@ -111,12 +112,17 @@ class Revising:
     """One revision being written: fresh keys, tombstones, edges and failures of the changed files."""
 
     def __init__(
-        self, session: Session, row: RevisionRow, texts: Mapping[str, str], live: Mapping[str, LiveRows]
+        self,
+        session: Session,
+        row: RevisionRow,
+        texts: Mapping[str, str],
+        lines: Mapping[str, Sequence[str]],
+        live: Mapping[str, LiveRows],
     ) -> None:
         self.session = session
         self.row = row
         self.live = live
-        self.texts = texts
+        self.texts, self.lines = texts, lines
         self.fresh: dict[tuple[str, int], SnippetKey] = {}  # new place → its row
 
     def write(
@@ -133,7 +139,7 @@ class Revising:
             restored: new place (path, index) → the snippet that comes back there.
         """
         operations = difference.operations
-        self._choose_keys(difference.kept)
+        self._choose_keys(difference.stretches)
         gone = [self._old(operation.old) for operation in operations if _goes(operation) and operation.old]
         edges: dict[tuple[SnippetKey, SnippetKey], str] = {}
         changed: list[SnippetKey] = []
@@ -155,7 +161,7 @@ class Revising:
                 edges[child, restored[place]] = "restored"
         row = self.row
         told = row.explanation or row.entry_ids or row.direction or row.model
-        self.session.execute(
+        self.session.connection().execute(
             _WRITE,
             {
                 "task_id": row.task_id,
@@ -175,7 +181,7 @@ class Revising:
                     if told
                     else []
                 ),
-                "fresh": _json(self._fresh_rows(difference.kept)),
+                "fresh": _json(self._fresh_rows(difference.stretches)),
                 "gone": _json(_rows(gone)),
                 "edges": _json(_edge_rows(edges)),
                 "changed": _json(_rows(changed) if failures else []),
@@ -187,19 +193,15 @@ class Revising:
         rows = self.live[place.path]
         return rows.file_id, rows.keys[place.index]
 
-    def _choose_keys(self, kept: Mapping[str, Sequence[int]]) -> None:
+    def _choose_keys(self, stretches: Mapping[str, Sequence[Stretch]]) -> None:
         """Give each run of new lines keys right after the tombstones before the next kept line (D1)."""
         gaps: list[tuple[str, range, str | None]] = []
-        for path, olds in kept.items():
-            keys, start = self.live[path].keys, -1
-            for index, old in enumerate(olds):
-                if old < 0:
-                    start = index if start < 0 else start
-                elif start >= 0:
-                    gaps.append((path, range(start, index), keys[old]))
-                    start = -1
-            if start >= 0:
-                gaps.append((path, range(start, len(olds)), None))
+        for path, found in stretches.items():
+            keys = self.live[path].keys
+            for stretch in found:
+                if stretch.new:
+                    end = stretch.old.stop
+                    gaps.append((path, stretch.new, keys[end] if end < len(keys) else None))
         for (path, indices, hi), lo in zip(gaps, self._predecessors(gaps), strict=True):
             for index, key in zip(indices, keys_between(lo, hi, len(indices)), strict=True):
                 self.fresh[path, index] = (self.live[path].file_id, key)
@@ -212,22 +214,24 @@ class Revising:
             {"number": number, "file_id": self.live[path].file_id, "hi": hi}
             for number, (path, _, hi) in enumerate(gaps)
         ]
-        return list(self.session.execute(_PREDECESSORS, {"rows": _json(rows)}).scalars())
+        return list(self.session.connection().execute(_PREDECESSORS, {"rows": _json(rows)}).scalars())
 
-    def _fresh_rows(self, kept: Mapping[str, Sequence[int]]) -> list[dict[str, Any]]:
-        lines = {path: split_lines(content) for path, content in self.texts.items()}
-        rows: dict[str, set[int]] = {}
+    def _fresh_rows(self, stretches: Mapping[str, Sequence[Stretch]]) -> list[dict[str, Any]]:
+        rows: dict[str, list[int]] = {}
         for path, index in self.fresh:
-            rows.setdefault(path, set()).add(index)
+            rows.setdefault(path, []).append(index)
         syntax: dict[str, list[LineSyntax]] = {
             path: syntax_of_lines(
-                path, self.texts[path], wanted, follows=("".join(self.live[path].lines), kept[path])
+                path,
+                self.texts[path],
+                wanted,
+                follows=("".join(self.live[path].lines), [(gap.old, gap.new) for gap in stretches[path]]),
             )
             for path, wanted in rows.items()
         }
         fresh: list[dict[str, Any]] = []
         for (path, index), (file_id, key) in self.fresh.items():
-            line, described = lines[path][index], syntax[path][index]
+            line, described = self.lines[path][index], syntax[path][index]
             row = {
                 "file_id": file_id,
                 "key": key,

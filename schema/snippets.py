@@ -153,7 +153,7 @@ def write_revision(
     """
     files = _checked(files)
     _lock(session, task_id)
-    last = session.execute(_LAST, {"task_id": task_id}).one_or_none()
+    last = session.connection().execute(_LAST, {"task_id": task_id}).one_or_none()
     revision = 0 if last is None else last.revision + 1
     if last is not None and round < last.round:
         raise BadInput(
@@ -178,10 +178,8 @@ def write_revision(
     )
     changed = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
     live = _live(session, task_id, changed, before) if changed else {}
-    found = difference_of_files(
-        {path: live[path].lines for path in changed},
-        {path: split_lines(files[path]) for path in changed if path in files},
-    )
+    lines = {path: split_lines(files[path]) for path in changed if path in files}
+    found = difference_of_files({path: live[path].lines for path in changed}, lines)
     restored = {
         **_returned(
             session,
@@ -191,8 +189,7 @@ def write_revision(
         ),
         **(_restored(session, task_id, restores, files) if changed else {}),
     }
-    texts = {path: files.get(path, "") for path in changed}
-    Revising(session, row, texts, live).write(found, failures, restored)
+    Revising(session, row, files, lines, live).write(found, failures, restored)
     return revision
 
 
@@ -352,7 +349,7 @@ def _live(
 ) -> dict[str, LiveRows]:
     """The visible rows of files: keys from the rows, lines from the blobs of the last revision, which are one each."""
     asked = [{"path": path, "digest": manifest.get(path)} for path in paths]
-    rows = session.execute(_LIVE, {"task_id": task_id, "asked": json.dumps(asked)}).all()
+    rows = session.connection().execute(_LIVE, {"task_id": task_id, "asked": json.dumps(asked)}).all()
     made: dict[str, int] = {}
     if any(file_id is None for _, file_id, _, _ in rows):
         new = json.dumps([path for path, file_id, _, _ in rows if file_id is None])

@@ -86,7 +86,7 @@ def syntax_of_lines(
     path: str,
     text: str,
     wanted: Collection[int] | None = None,
-    follows: tuple[str, Sequence[int]] | None = None,
+    follows: tuple[str, Sequence[tuple[range, range]]] | None = None,
 ) -> list[LineSyntax]:
     r"""Describe every line of a file.
 
@@ -94,8 +94,8 @@ def syntax_of_lines(
         path: tells the language by its extension.
         text: the whole file.
         wanted: indices of the lines that matter; the others are not described. None: all.
-        follows: the file before, and for each line the index of the equal line before, or -1: makes it quicker, and
-            changes nothing.
+        follows: the file before, and which of its lines became which lines now, in order; all between are equal. It
+            makes it quicker, and changes nothing.
 
     Returns:
         One element a line, lines counted by "\n" as in `schema.diff.split_lines`; without syntax for a file of
@@ -129,7 +129,7 @@ def syntax_of_lines(
     for row in rows:
         stripped = lines[row].lstrip()
         starts.append(len(lines[row]) - len(stripped) if stripped else None)
-    tree = parse(language, text, source, follows)
+    tree = parse(language, text, source, list(map(len, lines[:count])), follows)
     scopes, kinds = _walk(tree, rows, starts, _SEPARATORS[language])
     described = [NOTHING] * count
     for row, scope, kind, start in zip(rows, scopes, kinds, starts, strict=True):
