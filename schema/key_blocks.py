@@ -1,8 +1,10 @@
-"""Many position keys at once: a gap, or an end, filled by whole blocks of characters.
+"""Many position keys at once, spread evenly over a gap or counted on from an end (D3).
 
-Within a gap a block is a complete tree: every string behind a prefix up to some length, and of the next length as
-many as are still missing, spread evenly. No other choice of keys behind that prefix has a smaller mean, and the
-room left between them is even, which bisection key by key gives too but a hundred times slower (D3).
+A large block is a complete tree: every string behind a prefix up to some length, and of the next length as many as
+are still missing. That is the least mean length behind the prefix but for strings that end with the lowest
+character, which are left out: only a tree node would fit before them. A short hunk is spread over cells of equal
+width from one neighbour to the other, and each key is the shortest of its cell. Both take whole strings of
+characters at a time; bisection key by key is left for gaps whose past shows a one-sided writer.
 """
 
 from functools import cache
@@ -12,7 +14,7 @@ from schema.key_ends import MARGIN, end_after, end_before, linear_run
 from schema.key_gaps import between
 from schema.key_grammar import Alphabet, node_end, part
 
-# Fewer keys than this are halved one by one: a short hunk uses the room on both sides of a gap.
+# Fewer keys than this are a hunk: it uses the room on both sides of a gap, not that behind one prefix.
 FEW = 24
 
 # From here on it pays to list all pairs of characters.

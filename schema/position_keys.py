@@ -8,7 +8,7 @@ keeps the paper's rules for comparison (`literal_keys`). Ours:
   O(log n) characters (D3, D4; `key_ends`).
 - Inside a gap insertions halve the room, whichever side they fall on; a long run against one side, or a long
   alternation between the two, turns to counting (`key_gaps`). So 10,000 insertions in one place need 6
-  characters from one side and 9 from both in turn; an unforeseeable writer costs about log2(62) bits a character.
+  characters from one side and 8 from both in turn; an unforeseeable writer costs about log2(62) bits a character.
 - n keys are asked for at once and laid out evenly (D3; `key_blocks`).
 - A bound that goes on past the divergence is used itself as the key when that is shorter (D6, D7).
 
