@@ -21,7 +21,7 @@ from tests.bench.services import Git, new_task, peak_bytes, store
 
 PATH = "kernel/reduce.cpp"
 LINES = 2_000
-WRITTEN = 25
+WRITTEN = 40
 REVISIONS = 1_000
 ASKED = 40
 
@@ -72,7 +72,9 @@ def write(database: Database, task: int, number: int, text: str) -> None:
             round=number,
             files={PATH: text},
             cause="session",
-            failures=[FailureCause(benchmark_id=failed, output="expected 1.5, got nan at [0, 6]; 12 of 16384 wrong")],
+            failures=[
+                FailureCause(benchmark_id=failed, output="expected 1.5, got nan at [0, 6]; 12 of 16384 wrong")
+            ],
             explanation="the tail is not a multiple of 32 bytes, so the copy overruns",
             entry_ids=["datacopy-pad"],
             direction=f"datacopy-pad @ {PATH}",
@@ -167,7 +169,12 @@ def _asking(database: Database) -> Iterator[Measure]:
             ("limit of the issue", 0.020, 1),
         ):
             yield Measure(
-                name=name, ours=seconds * 1_000, against=against * 1_000, unit="ms", peer=peer, at_most=at_most
+                name=name,
+                ours=seconds * 1_000,
+                against=against * 1_000,
+                unit="ms",
+                peer=peer,
+                at_most=at_most,
             )
 
     def blamed() -> None:

@@ -164,7 +164,10 @@ def python_program(chosen: random.Random, lines: int) -> list[str]:
                 continue
             if dice < 0.25 and depth > 1:
                 depth -= 1
-            left, right = chosen.choice(("x", "y", "total", "mask")), chosen.choice(("x", "y", "total", "mask"))
+            left, right = (
+                chosen.choice(("x", "y", "total", "mask")),
+                chosen.choice(("x", "y", "total", "mask")),
+            )
             program.append(
                 pad
                 + chosen.choice(
@@ -215,7 +218,9 @@ def reworded(chosen: random.Random, text: str) -> str:
     return chosen.choice(forms) + "\n" if forms else text
 
 
-def scattered(seed: int, *, lines: int = 5_000, edits: int = 200, program: str = "cpp") -> Edited:
+def scattered(
+    seed: int, *, lines: int = 5_000, edits: int = 200, program: str = "cpp", seen: float = 0
+) -> Edited:
     """Edits all over one file: small ones, insertions, deletions, unequal replacements, moved blocks.
 
     Args:
@@ -223,6 +228,8 @@ def scattered(seed: int, *, lines: int = 5_000, edits: int = 200, program: str =
         lines: length of the old file.
         edits: how many; one place is edited once.
         program: cpp, python or repeated.
+        seen: the share of the inserted lines that are statements as there are many: which of two like ones is the new
+            one, nobody can know.
     """
     chosen = random.Random(seed)
     make = {"cpp": cpp_program, "python": python_program, "repeated": repeated}[program]
@@ -241,11 +248,13 @@ def scattered(seed: int, *, lines: int = 5_000, edits: int = 200, program: str =
                 count = chosen.randrange(1, 4)
                 hunks.append((start, count, _edited(chosen, file[start : start + count])))
             case "insert":
-                hunks.append((start, 0, [Line(text=_novel(chosen)) for _ in range(chosen.randrange(1, 7))]))
+                hunks.append(
+                    (start, 0, [Line(text=_novel(chosen, seen)) for _ in range(chosen.randrange(1, 7))])
+                )
             case "delete":
                 hunks.append((start, chosen.randrange(1, 7), []))
             case "replace":
-                hunks.append(_replaced(chosen, file, start))
+                hunks.append(_replaced(chosen, file, start, seen))
             case _:
                 count = chosen.randrange(3, 16)
                 block = file[start : start + count]
@@ -259,11 +268,19 @@ def scattered(seed: int, *, lines: int = 5_000, edits: int = 200, program: str =
     return draft.done()
 
 
-def _novel(chosen: random.Random) -> str:
-    """A line that an insertion brings: half of them seen before."""
-    if chosen.random() < 0.5:
+def _novel(chosen: random.Random, seen: float) -> str:
+    """A line that an insertion brings."""
+    if chosen.random() < seen:
         return statement(chosen, 2)
-    return f"        ReduceSum({chosen.choice(_NAMES)}, work{chosen.randrange(10**4)}, repeat, {chosen.randrange(256)});\n"
+    number = chosen.randrange(10**4)
+    forms = (
+        f"ReduceSum({chosen.choice(_NAMES)}, work{number}, repeat, {chosen.randrange(256)});",
+        f"// The part of block {number} that is not aligned goes through a buffer of its own.",
+        f"if (GetBlockIdx() == {number}) {{ padding.rightPadding = {chosen.randrange(32)}; }}",
+        f"const float scale{number} = {chosen.random():.6f};",
+        f"event{number} = static_cast<int32_t>(pipe.FetchEventID(HardEvent::MTE2_V));",
+    )
+    return f"        {chosen.choice(forms)}\n"
 
 
 def _edited(chosen: random.Random, lines: Sequence[Line]) -> list[Line]:
@@ -274,7 +291,9 @@ def _edited(chosen: random.Random, lines: Sequence[Line]) -> list[Line]:
     return result
 
 
-def _replaced(chosen: random.Random, file: list[Line], start: int) -> tuple[int, int, list[Line]]:
+def _replaced(
+    chosen: random.Random, file: list[Line], start: int, seen: float
+) -> tuple[int, int, list[Line]]:
     """Some lines edited, others inserted between them or left out: other lines before than after."""
     count = chosen.randrange(1, 6)
     kept: list[Line] = []
@@ -286,7 +305,7 @@ def _replaced(chosen: random.Random, file: list[Line], start: int) -> tuple[int,
         line.text = text
         kept.append(line)
     for _ in range(chosen.randrange(1, 5) + (count - len(kept))):
-        kept.insert(chosen.randrange(len(kept) + 1), Line(text=_novel(chosen)))
+        kept.insert(chosen.randrange(len(kept) + 1), Line(text=_novel(chosen, seen)))
     return start, count, kept
 
 
@@ -382,7 +401,8 @@ def _braces(chosen: random.Random) -> Edited:
         start = 4 * number
         if number % 2:
             file[start:start] = [
-                Line(text=text) for text in ("    {\n", f"        Duplicate(d{number}, zero);\n", "    }\n", "\n")
+                Line(text=text)
+                for text in ("    {\n", f"        Duplicate(d{number}, zero);\n", "    }\n", "\n")
             ]
         else:
             del file[start : start + 4]
