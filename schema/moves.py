@@ -16,6 +16,8 @@ CANDIDATES_PER_LINE = 32
 EDITED_SIMILARITY = 60.0
 EDITED_GAP = 3
 EDITED_REACH = 20
+# Lines between two blocks that moved the same way moved as well, if they are no more than these.
+BRIDGED_LINES = 3
 # Only a block that tells as much as this has edited lines beside it.
 EDITED_BLOCK_ALPHANUMERICS = 40
 
@@ -44,6 +46,8 @@ def match_moves(pairing: Pairing) -> None:
             weight = pairing.weight(place, length, least=MOVED_BLOCK_ALPHANUMERICS)
             if weight >= MOVED_BLOCK_ALPHANUMERICS:
                 heappush(blocks, (-weight, origin, place, length))
+    for _, _, (origin, place) in taken:
+        _bridge(pairing, origin, place)
     for weight, head, tail in taken:
         if weight >= EDITED_BLOCK_ALPHANUMERICS:
             head, tail = _match_edited(pairing, head, -1), _match_edited(pairing, tail, 1)
@@ -97,6 +101,18 @@ def _nearest(indices: Sequence[int], index: int) -> Sequence[int]:
     middle = bisect_left(indices, index)
     first = min(max(0, middle - CANDIDATES_PER_LINE // 2), len(indices) - CANDIDATES_PER_LINE)
     return indices[first : first + CANDIDATES_PER_LINE]
+
+
+def _bridge(pairing: Pairing, origin: Line, place: Line) -> None:
+    """From a block's last pair on: what lies between it and the next block that moved the same way moved with them.
+
+    In two functions that change places, a line that both have at about the same height looks as if it had stayed.
+    """
+    for length in range(1, BRIDGED_LINES + 1):
+        beyond = (origin[0], origin[1] + length + 1)
+        if pairing.far.get((place[0], place[1] + length + 1)) == beyond:
+            pairing.bridge((origin[0], origin[1] + 1), (place[0], place[1] + 1), length)
+            return
 
 
 def _match_edited(pairing: Pairing, end: LinePair, step: int) -> LinePair:

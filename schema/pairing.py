@@ -45,6 +45,12 @@ class Spine:
         if not equal:
             self.changed.add(other)
 
+    def part(self, one: int, other: int) -> None:
+        """Take an old and a new line off the spine."""
+        self.version += 1
+        self.olds[other] = self.news[one] = -1
+        self.changed.discard(other)
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stretch:
@@ -131,6 +137,33 @@ class Pairing:
         """Pair two lines off the spine."""
         self.far[place] = origin
         self.left[origin] = place
+
+    def bridge(self, origin: Line, place: Line, length: int) -> bool:
+        """Pair the lines between two blocks that moved alike with each other, whatever they were paired with in place.
+
+        Args:
+            origin: the first old line between, and `place` the first new one.
+            length: how many lines there are between.
+
+        Returns:
+            Whether all of them read alike, and are paired now.
+        """
+        olds = [(origin[0], origin[1] + step) for step in range(length)]
+        news = [(place[0], place[1] + step) for step in range(length)]
+        for one, other in zip(olds, news, strict=True):
+            if one in self.left or other in self.far:
+                return False
+            if self.old[one[0]][one[1]].strip() != self.new[other[0]][other[1]].strip():
+                return False
+        for one, other in zip(olds, news, strict=True):
+            partner = self.spines[one[0]].news[one[1]]
+            if partner >= 0:
+                self.spines[one[0]].part(one[1], partner)
+            partner = self.spines[other[0]].olds[other[1]]
+            if partner >= 0:
+                self.spines[other[0]].part(partner, other[1])
+            self.take(one, other)
+        return True
 
     def loosen(self, origin: Line, place: Line) -> bool:
         """Free two lines that read alike, by giving their partners on the spine others of the same text.
