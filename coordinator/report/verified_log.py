@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from coordinator.engine.facts import case_message
+from coordinator.engine.facts import case_message, full_of
 from coordinator.engine.state import Checked, TaskState
 from coordinator.report.faults import Fault
 from schema import events
@@ -333,13 +333,21 @@ def check_outcome(session: Session, task: Task, state: TaskState) -> list[Fault]
     if logged not in {"passed", "suspect"}:
         return []
     tree = state.current
-    passed = session.execute(
-        select(Evidence.id).where(
-            Evidence.task_id == task.id, Evidence.tree == tree, Evidence.passed, Evidence.complete
-        )
-    ).first()
-    if passed is None:
-        return fault(f"no complete evidence that passed speaks of its tree {tree[:12]}…")
+    certifying = full_of(state, tree)
+    passed = certifying is not None and (
+        session.execute(
+            select(Evidence.id).where(
+                Evidence.task_id == task.id,
+                Evidence.job_id == certifying.job_id,
+                Evidence.tree == tree,
+                Evidence.passed,
+                Evidence.complete,
+            )
+        ).first()
+        is not None
+    )
+    if not passed:
+        return fault(f"no complete evidence of the full set that passed speaks of its tree {tree[:12]}…")
     verdicts = (
         session.execute(
             select(Verdict.verdict)

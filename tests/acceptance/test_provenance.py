@@ -70,7 +70,7 @@ def test_every_task_of_the_run_verifies_and_a_broken_one_is_named(stack: Opmend,
         with store.transaction() as session:
             session.execute(text("SET LOCAL session_replication_role = replica"))
             session.execute(text(change.format(old, new, old)))
-        done = stack("verify", "TailAdd")
+        done = stack("verify", str(tasks["TailAdd"].id))
         assert done.code == code, done
         assert done.out.startswith(place) == bool(code), done
         assert done.out.count("\n") == 1

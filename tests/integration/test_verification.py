@@ -14,7 +14,7 @@ from coordinator.report.faults import FAULT_KINDS, Fault
 from coordinator.report.verification import verify_task
 from schema.database import Database
 from schema.snippets import FailureCause, benchmark_id, write_revision
-from schema.tables import Cohort, Run, Task
+from schema.tables import Cohort, Revision, Run, Task
 from tests.support.played import play
 
 
@@ -461,6 +461,33 @@ def test_each_thing_that_is_broken_is_named(store: Database, name: str) -> None:
 
 def test_every_kind_of_fault_has_its_test() -> None:
     assert {kind for kind, _, _ in BREAKS.values()} == set(FAULT_KINDS)
+
+
+def test_a_failed_build_and_a_restored_checkpoint_hold_too(database: Database) -> None:
+    (task,) = play(database, "Add", model="scripted")
+    with database.transaction() as session:
+        found = session.get_one(Task, task)
+        assert verify_task(session, found)[0] == []
+        rows = session.execute(select(Revision.cause).order_by(Revision.revision)).scalars().all()
+        assert rows == ["initial", "session", "session", "restore", "session"]
+        assert found.outcome == "passed"
+    for kind, words, statement in (
+        (
+            "blob",
+            "the whole text of a failure",
+            "UPDATE blobs SET data = 'x' WHERE media_type LIKE 'text/plain; %'",
+        ),
+        ("blob", "transcript", "DELETE FROM blobs WHERE data = 'transcript 2'"),
+        (
+            "failure",
+            "no measurement of this task said of BUILD",
+            "UPDATE snippet_failures SET failure_blob = NULL WHERE failure_blob IS NOT NULL",
+        ),
+        ("decision", "revision 3", "UPDATE revisions SET cause = 'session' WHERE revision = 3"),
+    ):
+        with broken(database, statement) as faults:
+            told = [str(fault) for fault in faults if fault.kind == kind]
+            assert any(words in one for one in told), (statement, [str(fault) for fault in faults])
 
 
 def test_another_task_is_not_blamed(store: Database) -> None:

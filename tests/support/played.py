@@ -11,9 +11,9 @@ from coordinator.engine.submit import submit_run
 from schema import leases
 from schema.blobs import get_tree, put_blob, put_tree, tree_digest
 from schema.database import Database
-from schema.jobs import Proposal, Proposals
+from schema.jobs import Proposal, Proposals, ToolRequest, TurnResult
 from schema.results import CaseResult, CaseStatus, Compilation, Deviation, FailureType, Validation
-from schema.tables import Job, Task
+from schema.tables import Job, Run, Task
 
 BLOCK = "".join(f"    accumulate(total, weights[{number}], bias[{number}]);\n" for number in range(4))
 BASELINE = {
@@ -27,6 +27,14 @@ BETTER = BASELINE | {
 }
 RIGHT = BETTER | {"kernel/a.cpp": BETTER["kernel/a.cpp"].replace("int worse = 2;", "int fine = 2;")}
 CASES = ("float32[8]", "float32[9]", "float16[7]")
+# What the sessions of rounds 1, 2, … submit where a model is given: one that does not build, one that is no better (so
+# that the checkpoint comes back), and the right one.
+SESSIONS = (
+    BASELINE | {"kernel/a.cpp": BASELINE["kernel/a.cpp"].replace("copy(n);", "nonsense(n);")},
+    BASELINE | {"kernel/a.cpp": BASELINE["kernel/a.cpp"].replace("copy(n);", "copy_all(n);")},
+    RIGHT,
+)
+BUILD_LOG = "kernel/a.cpp:2: error: nonsense was not declared\n" + "note: candidate\n" * 100
 
 
 def frozen(*names: str) -> FrozenCohort:
@@ -86,12 +94,27 @@ def _answer(session: Session, claim: leases.Claim) -> Any:
     files = get_tree(session, payload["tree"])
     match claim.kind:
         case "compile":
+            if "nonsense" in files["kernel/a.cpp"]:
+                return Compilation(ok=False, failure_type=FailureType.BUILD_FAILED, log=BUILD_LOG)
             return Compilation(ok=True, artifact=put_blob(session, payload["tree"].encode()))
         case "validate":
             words = files["kernel/a.cpp"]
             failing = {index for index, word in ((0, "wrong"), (1, "worse")) if word in words}
             return _validation(payload, failing)
+        case "turn":
+            number = int(payload["session"].rpartition("-")[2])
+            return TurnResult(
+                tree=put_tree(session, SESSIONS[number - 1]),
+                transcript=put_blob(session, f"transcript {number}".encode()),
+                request=ToolRequest.SUBMIT,
+                detail={"explanation": f"attempt {number}", "direction": f"attempt-{number} @ kernel/a.cpp"},
+            )
         case "rewrite":
+            model = session.execute(
+                select(Run.model).join(Task, Task.run_id == Run.id).where(Task.id == claim.task_id)
+            ).scalar_one()
+            if model != "kb":
+                return Proposals()
             better, trick = (BETTER, "pad") if "wrong" in files["kernel/a.cpp"] else (RIGHT, "rename")
             proposal = Proposal(
                 tree=put_tree(session, better),
