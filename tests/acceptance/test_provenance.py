@@ -39,13 +39,11 @@ def test_a_tombstone_names_the_failure_that_took_it_away(stack: Opmend) -> None:
     assert found["ended"]["round"] == 1
     assert found["ended"]["failures"]
     assert "elements differ" in stack("why", f"{FILE}@{key}", "--task", "TailAdd").out
-    before = stack.json("why", f"{FILE}@{key}", "--task", "TailAdd", "--round", "0")
-    assert before["ended"] is None
 
 
 def test_what_is_not_there_is_one_line_and_exit_2(stack: Opmend) -> None:
     wrong = {
-        ("why", "kernel/tinyadd.h:3", "--task", "TailAdd"): f"did you mean {FILE}?",
+        ("why", "kernel/tinyadd.h:3", "--task", "TailAdd"): f"did you mean {FILE}",
         ("why", f"{FILE}:9999", "--task", "TailAdd"): "give a line from 1 to",
         ("why", f"{FILE}@zzzzz", "--task", "TailAdd"): "position key",
         ("blame", FILE, "--task", "TailAdd", "--round", "7"): "no round 7",
