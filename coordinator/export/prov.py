@@ -6,6 +6,7 @@ agents are models, entries and opmend itself. Format: W3C PROV-JSON submission o
 
 import json
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 from urllib.parse import quote
 
@@ -175,7 +176,7 @@ class _Document:
             revision = self.source.revision_of.get(validation.tree)
             if revision is None:
                 continue
-            for place, (path, made) in enumerate(self._files_of(revision)):
+            for place, (path, made) in enumerate(self._files[revision].items()):
                 yield (
                     _relation(f"v{number}", place),
                     {"prov:activity": _validation(validation), "prov:entity": _file(made, path)},
@@ -248,13 +249,15 @@ class _Document:
         before = self.source.revisions[made.revision - 1].files if made.revision else {}
         return [(path, digest) for path, digest in sorted(made.files.items()) if before.get(path) != digest]
 
-    def _files_of(self, revision: int) -> list[tuple[str, Made]]:
-        """(Path, the revision that made it as it is) of all files at a revision."""
-        found: dict[str, Made] = {}
-        for made in self.source.revisions[: revision + 1]:
-            for path, _ in self._changed_files(made):
-                found[path] = made
-        return [(path, found[path]) for path in sorted(self.source.revisions[revision].files)]
+    @cached_property
+    def _files(self) -> list[dict[str, Made]]:
+        """For each revision: path → the revision that made the file as it is."""
+        found: list[dict[str, Made]] = []
+        for made in self.source.revisions:
+            before = found[-1] if found else {}
+            changed = {path: made for path, _ in self._changed_files(made)}
+            found.append({path: changed.get(path) or before[path] for path in sorted(made.files)})
+        return found
 
 
 def _makers(made: Made) -> list[tuple[str, str]]:
