@@ -130,8 +130,9 @@ class Explanation:
     ended: Ending | None
 
 
-# One row an edge, with the snippet that it leads to, and one for the line itself. 1,000 revisions of a line are 1,000
-# look-ups: OFFSET 0 keeps the planner, who takes the walk for short, from reading the whole table at each step.
+# One row an edge, with the snippet that it leads to, and one for the line itself. OFFSET 0 keeps each look-up by index:
+# the planner can't know how long the walk is, and would rather read a table of all tasks whole; 1,000 revisions of a
+# line are 1,000 look-ups.
 _WALK = """
 WITH RECURSIVE walk (child_file_id, child_key, kind, file_id, position_key) AS (
     SELECT CAST(NULL AS bigint), CAST(NULL AS text) COLLATE "C", CAST(NULL AS text), asked.file_id, asked.position_key
@@ -145,7 +146,9 @@ WITH RECURSIVE walk (child_file_id, child_key, kind, file_id, position_key) AS (
 )
 SELECT w.child_file_id, w.child_key, w.kind, s.file_id, s.position_key, s.content, s.raw, s.scope, s.node_kind,
        s.created_revision, s.created_round, s.disabled_revision
-FROM walk w JOIN snippets s ON s.file_id = w.file_id AND s.position_key = w.position_key
+FROM walk w CROSS JOIN LATERAL (
+    SELECT * FROM snippets s WHERE s.file_id = w.file_id AND s.position_key = w.position_key OFFSET 0
+) s
 """
 
 _AT_LINE = (

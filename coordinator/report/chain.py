@@ -27,12 +27,17 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u20
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
-def harmless(text: str) -> str:
-    """Text with control and bidirectional characters spelled out, on one line, and cut where it is endless."""
-    line = text.rstrip("\r\n")
+def plain(text: str) -> str:
+    """Text with control and bidirectional characters spelled out; lines stay lines."""
+    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", text.encode("utf-8", "replace").decode())
+
+
+def harmless(line: str) -> str:
+    """A line of code as `plain`, without its terminator, and cut where it is endless."""
+    line = line.rstrip("\r\n")
     if len(line) > SHOWN_CHARACTERS:
         line = f"{line[:SHOWN_CHARACTERS]}… ({len(line):,} characters)"
-    return _CONTROL.sub(lambda found: f"\\x{ord(found[0]):02x}", line.encode("utf-8", "replace").decode())
+    return plain(line)
 
 
 def changed_words(old: str, new: str) -> tuple[tuple[tuple[str, bool], ...], tuple[tuple[str, bool], ...]]:
@@ -58,14 +63,14 @@ def print_why(out: Console, answer: "Explanation", name: str) -> None:
     """The whole chain of a line, newest first."""
     snippet = answer.snippet
     out.print(
-        f"{answer.path}:{answer.line} of {name} (task {answer.task_id}, revision {answer.revision}, "
+        f"{plain(answer.path)}:{answer.line} of {plain(name)} (task {answer.task_id}, revision {answer.revision}, "
         f"key {snippet.position_key})",
         markup=False,
         style="bold",
     )
     out.print(f"  {harmless(snippet.content)}", markup=False, style="cyan")
     if snippet.scope:
-        out.print(f"  in {harmless(snippet.scope)}", markup=False, style="dim")
+        out.print(f"  in {plain(snippet.scope)}", markup=False, style="dim")
     if answer.ended is not None:
         _print_ending(out, answer.ended)
     for number, step in enumerate(answer.steps):
@@ -87,8 +92,9 @@ def _print_ending(out: Console, ended: "Ending") -> None:
     _print_causes(out, ended)
     for successor in ended.successors:
         line = f"  + {harmless(successor.content)}"
+        place = f"{plain(successor.path)}@{successor.position_key}"
         out.print(
-            f"{line}   ({successor.kind}: {successor.path}@{successor.position_key})",
+            f"{line}   ({successor.kind}: {place})",
             markup=False,
             style="green",
         )
@@ -113,7 +119,7 @@ def _made(step: "Step") -> str:
     closest = step.parents[0] if step.parents else None
     if closest is None:
         return "inserted"
-    origin = f"{closest.path}@{closest.position_key}"
+    origin = f"{plain(closest.path)}@{closest.position_key}"
     if step.change == "moved":
         how = "itself unchanged" if closest.content == step.content else "re-indented"
         return f"moved here from {origin}, {how},"
@@ -130,10 +136,10 @@ def _print_causes(out: Console, step: "Step | Ending") -> None:
         out.print("  no benchmark is on record for it", style="dim")
     if step.explanation:
         out.print("  explanation: ", style="bold", end="")
-        out.print("\n    ".join(map(harmless, step.explanation.strip().split("\n"))), markup=False)
+        out.print(plain("\n    ".join(step.explanation.strip().split("\n"))), markup=False)
     if step.entry_ids:
         out.print("  entry applied: ", style="bold", end="")
-        out.print(", ".join(map(harmless, step.entry_ids)), markup=False)
+        out.print(", ".join(map(plain, step.entry_ids)), markup=False)
 
 
 def _print_difference(out: Console, step: "Step") -> None:
@@ -160,27 +166,28 @@ def _marked(sign: str, pieces: Iterable[tuple[str, bool]], colour: str) -> Text:
 def _print_failures(out: Console, failures: Sequence["Failure"]) -> None:
     for failure in failures[:MOST_FAILURES]:
         out.print("  failed benchmark: ", style="bold", end="")
-        out.print(harmless(failure.benchmark), markup=False)
+        out.print(plain(failure.benchmark), markup=False)
         lines = failure.output.strip().split("\n") if failure.output.strip() else []
         for line in lines[:MOST_OUTPUT_LINES]:
-            out.print(f"    {harmless(line)}", markup=False)
+            out.print(f"    {plain(line)}", markup=False)
         if len(lines) > MOST_OUTPUT_LINES:
             out.print(f"    … {len(lines) - MOST_OUTPUT_LINES} more lines (--json shows all)")
-    if len(failures) > MOST_FAILURES:
-        out.print(f"  … and {len(failures) - MOST_FAILURES} more failed benchmarks (--json shows all)")
+    more = len(failures) - MOST_FAILURES
+    if more > 0:
+        out.print(f"  … and {more} more failed benchmark{'s' if more > 1 else ''} (--json shows all)")
 
 
 def _place(step: "Step") -> str:
-    return f"{step.path}@{step.position_key}"
+    return f"{plain(step.path)}@{step.position_key}"
 
 
 def _author(step: "Step | Ending") -> str:
-    direction = f" ({harmless(step.direction)})" if step.direction else ""
+    direction = f" ({plain(step.direction)})" if step.direction else ""
     if step.cause == "rewrite":
         return f"a rewrite{direction}"
     if step.cause == "restore":
         return "going back to the checkpoint"
-    return f"model {harmless(step.model) or '(not named)'}{direction}"
+    return f"model {plain(step.model) or '(not named)'}{direction}"
 
 
 def print_blame(out: Console, lines: Sequence["BlamedLine"]) -> None:
@@ -203,7 +210,7 @@ def print_blame(out: Console, lines: Sequence["BlamedLine"]) -> None:
 def _benchmarks(names: Sequence[str]) -> str:
     if not names:
         return ""
-    name = harmless(names[0])
+    name = plain(names[0])
     first = name if len(name) <= 32 else name[:31] + "…"
     return first if len(names) == 1 else f"{first} +{len(names) - 1}"
 
@@ -212,14 +219,14 @@ def print_history(out: Console, changes: Sequence["FileChange"]) -> None:
     """Each revision with the failures behind it, and its lines in file order: - gone, + new."""
     for change in changes:
         out.print(f"round {change.round}, revision {change.revision}, {change.cause}", style="bold", end="")
-        out.print(f" {harmless(change.direction)}" if change.direction else "", markup=False)
+        out.print(f" {plain(change.direction)}" if change.direction else "", markup=False)
         if change.cause == "initial":
             out.print(f"  {len(change.created)} lines")
             continue
         _print_failures(out, change.failures)
         if change.explanation:
             out.print("  explanation: ", style="bold", end="")
-            out.print("\n    ".join(map(harmless, change.explanation.strip().split("\n"))), markup=False)
+            out.print(plain("\n    ".join(change.explanation.strip().split("\n"))), markup=False)
         stones = {stone.position_key: stone for stone in change.deleted}
         # By key, so that what came stands right after what it replaced: new keys follow their tombstones.
         lines = sorted(

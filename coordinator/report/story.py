@@ -5,6 +5,7 @@ from rich.table import Table
 from sqlalchemy.orm import Session
 
 from coordinator.engine.state import TaskState, fold
+from coordinator.report.chain import plain
 from coordinator.report.outcomes import TaskRow, best_tree, task_row
 from coordinator.report.wording import rate, seconds
 from schema import events
@@ -132,23 +133,26 @@ def print_story(out: Console, told: Story) -> None:
     """Print a story for people."""
     row = told.row
     out.print(f"[bold]Task {row.task}: {row.name}[/] ({row.level}), arm {row.arm}, model {told.model}")
-    out.print(f"  outcome {row.outcome or 'none yet'}: {row.reason}", markup=False)
+    out.print(f"  outcome {row.outcome or 'none yet'}: {plain(row.reason)}", markup=False)
     out.print(
         f"  cases: compact {told.compact}, full {told.full}"
         + (f", {told.cut} cut by the size limit (coverage {rate(row.coverage)})" if told.cut else "")
     )
     out.print(f"  verdict {row.verdict or '–'}, {told.events} events, {seconds(row.wall_s)}")
     for reason in told.reasons:
-        out.print(f"    {reason.get('file')}:{reason.get('line')}: {reason.get('message')}", markup=False)
+        out.print(
+            f"    {reason.get('file')}:{reason.get('line')}: {plain(str(reason.get('message')))}",
+            markup=False,
+        )
     for one in told.rounds:
         hints = f" ({', '.join(one.hints)})" if one.hints else ""
         out.print(f"[bold]round {one.round}[/]: {one.failure_type}{hints}")
         out.print(f"  entries: {', '.join(one.entries) or 'none fits'}", markup=False)
         out.print(f"  {one.proposals} rewrites proposed, {one.trials} tried, {one.turns} turns", markup=False)
         if one.direction:
-            out.print(f"  candidate: {one.direction}", markup=False)
+            out.print(f"  candidate: {plain(one.direction)}", markup=False)
             out.print(f"    at {', '.join(one.locations)}" if one.locations else "", markup=False)
-            out.print(f"    {one.explanation}", markup=False)
+            out.print(f"    {plain(one.explanation)}", markup=False)
     table = Table("round", "set", "passed", "failure", "forensics", "tree", box=None, pad_edge=False)
     for line in told.validations:
         table.add_row(
@@ -162,10 +166,11 @@ def print_story(out: Console, told: Story) -> None:
     out.print(table)
     if told.forensics is not None:
         out.print("[bold]forensics of the last failure[/]: ", end="")
-        out.print(told.forensics.summary, markup=False)
+        out.print(plain(told.forensics.summary), markup=False)
     for finding in told.findings:
         where = f"{finding.file}:{finding.line}: " if finding.file else ""
         out.print(
-            f"  {finding.severity} {finding.rule}: {where}{finding.message} (×{finding.count})", markup=False
+            f"  {finding.severity} {finding.rule}: {where}{plain(finding.message)} (×{finding.count})",
+            markup=False,
         )
     out.print(f"files: {', '.join(told.files)}", markup=False)
