@@ -1,41 +1,27 @@
-"""Exports of a task's provenance, each judged by a reader of its format."""
+"""Exports of a task's provenance: git, Agent Trace, what holds for all, and the command."""
 
 import hashlib
-import itertools
 import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import select
+from sqlalchemy import text as sql
 from sqlalchemy.orm import Session
 
 from coordinator.export import FORMATS
 from coordinator.export.objects import commits
-from coordinator.export.source import Source, read_source
-from schema.canonical import canonical_json, digest
 from schema.database import Database
 from schema.errors import BadInput
-from schema.lineage import why
-from schema.results import CaseResult, CaseSet, CaseStatus, FailureType, Finding, Forensics, Validation
-from schema.snippets import FailureCause, benchmark_id, read_files, snippets_at, write_revision
+from schema.results import CaseStatus
+from schema.snippets import FailureCause, benchmark_id, read_files
 from schema.tables import (
-    BenchmarkRun,
-    Cohort,
-    Evidence,
-    Job,
-    LineageEdge,
     Revision,
-    Run,
-    Snippet,
-    Task,
-    Verdict,
 )
 from schema.texts import bytes_of, text_of
 from tests.support.formats import (
@@ -47,180 +33,13 @@ from tests.support.formats import (
     judged_statements,
     judged_traces,
 )
-
-KERNEL = """\
-#include "kernel_operator.h"
-class KernelAdd {
-    __aicore__ inline void Process(uint32_t n)
-    {
-        DataCopy(xLocal, xGm[offset], n);
-        Add(zLocal, xLocal, yLocal, n);
-    }
-};
-"""
-PADDED = KERNEL.replace("DataCopy(xLocal, xGm[offset], n)", "DataCopyPad(xLocal, xGm[offset], params)")
-GUARDED = PADDED.replace("        Add(", "        if (n == 0) { return; }\n        Add(")
-WORSE = GUARDED.replace("params)", "params, pad)")
-ODD = text_of(b"crlf\r\nform\x0cfeed\nbad \xff\xfe bytes\nnul \0 here\n\xe2\x80\xa8no end")
-SECRET = "sk-abcdefghijklmnopqrstuvwx"
-
-
-def new_task(session: Session, name: str = "Add") -> Task:
-    cohort = Cohort(name="c", digest=os.urandom(32).hex(), manifest={})
-    session.add(cohort)
-    session.flush()
-    run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-    session.add(run)
-    session.flush()
-    task = Task(run_id=run.id, name=name, level="L1", trial=0)
-    session.add(task)
-    session.flush()
-    return task
-
-
-def write(session: Session, task: Task, round: int, files: dict[str, str], **more: Any) -> int:
-    case = benchmark_id(session, task_id=task.id, name="float16[7] #3", kind="case", spec={"case": 3})
-    return write_revision(
-        session,
-        task_id=task.id,
-        round=round,
-        files=files,
-        **{
-            "cause": "rewrite",
-            "failures": [FailureCause(benchmark_id=case, output=f"expected 1.5, got nan, key {SECRET}")],
-            "explanation": f"the tail is not aligned\nuse token={SECRET} ({round})",
-            "entry_ids": ["datacopy-pad"],
-            "direction": "datacopy-pad @ kernel/add.cpp",
-            "model": "kb",
-            **more,
-        },
-    )
-
-
-def validate(
-    session: Session,
-    task: Task,
-    revision: int,
-    statuses: dict[str, CaseStatus],
-    *,
-    findings: tuple[Finding, ...] = (),
-    forensics: Forensics | None = None,
-    complete: bool = True,
-) -> str:
-    """Store a validation of a revision, as the driver does."""
-    row = session.get_one(Revision, (task.id, revision))
-    job = Job(
-        id=f"{task.id}-{os.urandom(4).hex()}", task_id=task.id, kind="validate", queue="npu", payload={}
-    )
-    session.add(job)
-    session.flush()
-    body = Validation(
-        case_set=CaseSet.COMPACT,
-        failure_type=FailureType.SUCCESS,
-        cases=tuple(
-            CaseResult(index=index, name=name, status=status)
-            for index, (name, status) in enumerate(statuses.items())
-        ),
-        findings=findings,
-        forensics=forensics,
-        complete=complete,
-        seed=7,
-    )
-    data = body.model_dump(mode="json")
-    evidence = Evidence(
-        task_id=task.id,
-        job_id=job.id,
-        round=row.round,
-        tree=row.tree,
-        case_set="compact",
-        complete=complete,
-        passed=body.passed,
-        match_rate=body.match_rate,
-        coverage=1.0,
-        body=data,
-        digest=digest(canonical_json(data)),
-    )
-    session.add(evidence)
-    session.flush()
-    for name, status in statuses.items():
-        session.add(
-            BenchmarkRun(
-                task_id=task.id,
-                benchmark_id=benchmark_id(session, task_id=task.id, name=name, kind="case", spec={}),
-                evidence_id=evidence.id,
-                revision=revision,
-                round=row.round,
-                status=status.value,
-                message="" if status is CaseStatus.PASSED else f"it deviates, {SECRET}",
-            )
-        )
-    session.flush()
-    return evidence.digest
-
-
-@dataclass(frozen=True, kw_only=True)
-class Told:
-    """A task that was repaired, made worse, and brought back to its checkpoint."""
-
-    session: Session
-    task: Task
-
-    def source(self, revision: int | None = None) -> Source:
-        return read_source(self.session, self.task, revision=revision)
-
-    def text(self, format: str, revision: int | None = None) -> str:
-        return "".join(FORMATS[format].text(self.session, self.source(revision)))
-
-    def repository(self, path: Path, revision: int | None = None) -> Path:
-        path.mkdir()
-        FORMATS["git"].fill(self.session, self.source(revision), path)
-        return path
-
-    def bytes_at(self, revision: int) -> dict[str, bytes]:
-        files = read_files(self.session, self.task.id, revision=revision)
-        return {path: bytes_of(text) for path, text in files.items()}
+from tests.support.told import BARE, KERNEL, PADDED, SECRET, Told, new_task, tell, validate, write
 
 
 @pytest.fixture
 def told(database: Database) -> Iterator[Told]:
-    """Revisions: 0 baseline, 1 rewrite, 2 session with an odd file, 3 session that moves and drops, 4 restore."""
     with database.transaction() as session:
-        task = new_task(session)
-        add, odd = "kernel/add.cpp", "kernel/data/odd file.txt"
-        write(session, task, 0, {add: KERNEL, "model.py": "x = 1\n"}, cause="initial", **BARE)
-        write(session, task, 1, {add: PADDED, "model.py": "x = 1\n"})
-        write(
-            session,
-            task,
-            2,
-            {add: GUARDED, odd: ODD, "kernel/empty.h": "", "model.py": "x = 1\n"},
-            cause="session",
-            model="provider/some-model",
-            entry_ids=[],
-        )
-        write(
-            session,
-            task,
-            3,
-            {add: "// first\n" + WORSE, "model.py": "x = 1\n"},
-            cause="session",
-            model="provider/some-model",
-            entry_ids=[],
-        )
-        write_revision(
-            session,
-            task_id=task.id,
-            round=3,
-            files={add: GUARDED, odd: ODD, "kernel/empty.h": "", "model.py": "x = 1\n"},
-            cause="restore",
-            explanation="The checkpoint comes back: no better score.",
-            direction="restore",
-            restores=2,
-        )
-        yield Told(session=session, task=task)
-
-
-BARE: dict[str, Any] = {"failures": [], "explanation": "", "entry_ids": [], "direction": "", "model": ""}
+        yield tell(session)
 
 
 def test_git_has_a_commit_a_revision_with_the_bytes_of_the_store(told: Told, tmp_path: Path) -> None:
@@ -277,11 +96,9 @@ def test_two_git_exports_are_one(told: Told, tmp_path: Path) -> None:
     assert judged_git(told.repository(tmp_path / "c", 2)) == judged_git(tmp_path / "a")[:3]
 
 
-def test_git_does_not_hang_on_settings_of_the_session(told: Told, database: Database) -> None:
-    from sqlalchemy import text
-
+def test_no_export_depends_on_the_time_zone_of_a_session(told: Told) -> None:
     before = [told.text(name) for name in FORMATS if not FORMATS[name].directory]
-    told.session.execute(text("SET LOCAL TIME ZONE 'Asia/Kolkata'"))
+    told.session.execute(sql("SET LOCAL TIME ZONE 'Asia/Kolkata'"))
     told.session.expire_all()
     assert [told.text(name) for name in FORMATS if not FORMATS[name].directory] == before
 
@@ -367,176 +184,9 @@ def test_a_content_hash_is_over_the_bytes_of_its_range(told: Told) -> None:
     assert checked > 6
 
 
-P, M, C = CaseStatus.PASSED, CaseStatus.MISMATCH, CaseStatus.CUT
-
-
-def test_in_toto_tells_each_validation(told: Told) -> None:
-    session, task = told.session, told.task
-    digests = [
-        validate(session, task, 0, {"a #0": P, "b #1": M}),
-        validate(session, task, 1, {"a #0": P, "b #1": P, "c #2": C}),
-        validate(session, task, 2, {"a #0": P, "b #1": P}),
-        validate(session, task, 2, {"a #0": P}, complete=False),
-        validate(session, task, 3, {"a #0": P}),
-    ]
-    trees = [session.get_one(Revision, (task.id, revision)).tree for revision in range(4)]
-    session.add(Verdict(task_id=task.id, tree=trees[1], verdict="CHEAT", origin="scan", body={}))
-    session.add(Verdict(task_id=task.id, tree=trees[1], verdict="CLEAN", origin="resolution", body={}))
-    session.add(Verdict(task_id=task.id, tree=trees[3], verdict="CHEAT", origin="scan", body={}))
-    session.flush()
-    statements = judged_statements(told.text("in-toto"))
-    predicates = [statement["predicate"] for statement in statements]
-    assert [one["result"] for one in predicates] == ["FAILED", "WARNED", "PASSED", "FAILED", "FAILED"]
-    assert [one["passedTests"] for one in predicates] == [
-        ["a #0"],
-        ["a #0", "b #1", "integrity"],
-        ["a #0", "b #1"],
-        ["a #0"],
-        ["a #0"],
-    ]
-    assert [one["failedTests"] for one in predicates] == [["b #1"], [], [], [], ["integrity"]]
-    assert [one["warnedTests"] for one in predicates] == [[], ["c #2"], [], [], []]
-    for statement, revision, evidence in zip(statements, (0, 1, 2, 2, 3), digests, strict=True):
-        assert statement["predicateType"] == "https://in-toto.io/attestation/test-result/v0.1"
-        subject = {one["name"]: one["digest"]["sha256"] for one in statement["subject"]}
-        assert subject == {
-            path: hashlib.sha256(data).hexdigest() for path, data in told.bytes_at(revision).items()
-        }
-        assert statement["predicate"]["configuration"][-1]["digest"]["sha256"] == evidence
-    assert len(judged_statements(told.text("in-toto", 1))) == 2
-
-
-def places(result: dict[str, Any]) -> list[tuple[str, int | None, int | None]]:
-    found = []
-    for location in [*result["locations"], *result.get("relatedLocations", [])]:
-        place = location["physicalLocation"]
-        region = place.get("region", {})
-        found.append((place["artifactLocation"]["uri"], region.get("startLine"), region.get("endLine")))
-    return found
-
-
-def test_sarif_puts_failures_at_the_lines_that_they_changed(told: Told) -> None:
-    run = judged_sarif(told.text("sarif"))
-    results = {result["properties"]["revision"]: result for result in run["results"]}
-    assert set(results) == {1, 2, 3}
-    assert places(results[1]) == [("kernel/add.cpp", 5, 5)]
-    assert places(results[2]) == [("kernel/add.cpp", 6, 6), ("kernel/data/odd%20file.txt", 1, 5)]
-    # Revision 3 came to nothing but for what came back after it: its own line, and the file that it dropped.
-    (_, first, last), odd = places(results[3])
-    assert first <= 5 <= last
-    assert odd == ("kernel/data/odd%20file.txt", 1, 5)
-    assert {result["level"] for result in run["results"]} == {"note"}
-    assert "Round 1: float16[7] #3 failed: expected 1.5" in results[1]["message"]["text"]
-    assert "Answered by datacopy-pad" in results[1]["message"]["text"]
-    assert run["versionControlProvenance"][0]["revisionId"] == commits(told.session, told.source())[-1]
-    hashes = {one["location"]["uri"]: one["hashes"]["sha-256"] for one in run["artifacts"]}
-    assert hashes["kernel/add.cpp"] == hashlib.sha256(GUARDED.encode()).hexdigest()
-
-
-def test_a_fingerprint_survives_lines_that_move(told: Told) -> None:
-    """In revision 3 a line was put in front; its export and that of 2 must know each other's results."""
-    session, task = told.session, told.task
-    finding = Finding(
-        rule="datacopy-unaligned", message="not 32 bytes", file="kernel/add.cpp", line=6, count=3
-    )
-    gone = Finding(rule="stack-smash", message="somewhere", severity="warning")
-    validate(session, task, 2, {"float16[7] #3": M}, findings=(finding, gone))
-    validate(
-        session,
-        task,
-        3,
-        {"float16[7] #3": M},
-        findings=(finding.model_copy(update={"line": 7}),),
-        forensics=Forensics(hint="tail_spike", summary="It is the tail."),
-    )
-    runs = [judged_sarif(told.text("sarif", revision)) for revision in (2, 3)]
-    found = [
-        {
-            (result["ruleId"], result["properties"].get("revision")): (
-                result["partialFingerprints"]["opmendPositionKey/v1"],
-                places(result),
-                result["level"],
-            )
-            for result in run["results"]
-        }
-        for run in runs
-    ]
-    rewrite, case, unaligned = (
-        ("benchmark/case", 1),
-        ("benchmark/case", None),
-        ("finding/datacopy-unaligned", None),
-    )
-    assert found[0][rewrite][1] == [("kernel/add.cpp", 5, 5)]
-    assert found[1][rewrite][1] == [("kernel/add.cpp", 6, 6)]
-    assert found[0][unaligned][1:] == ([("kernel/add.cpp", 6, 6)], "error")
-    assert found[1][unaligned][1:] == ([("kernel/add.cpp", 7, 7)], "error")
-    assert found[0][case][2] == found[1][case][2] == "error"
-    for name in (rewrite, case, unaligned):
-        assert found[0][name][0] == found[1][name][0], name
-    assert len({fingerprint for fingerprint, _, _ in found[1].values()}) == len(found[1])
-    assert found[1]["forensics/tail_spike", None][2] == "warning"
-    assert found[1]["finding/stack-smash", None][2] == "note"
-
-
-def test_sarif_has_the_reasons_of_a_verdict(told: Told) -> None:
-    session, task = told.session, told.task
-    tree = session.get_one(Revision, (task.id, 4)).tree
-    reason = {
-        "rule": "torch-compute",
-        "level": "cheat",
-        "file": "model.py",
-        "line": 1,
-        "message": f"computes in Python, {SECRET}",
-        "source_line": "x = 1",
-    }
-    whole = {**reason, "rule": "adapter-missing", "level": "suspect", "line": 0, "file": "gone.py"}
-    session.add(
-        Verdict(task_id=task.id, tree=tree, verdict="CHEAT", origin="scan", body={"reasons": [reason, whole]})
-    )
-    session.flush()
-    run = judged_sarif(told.text("sarif"))
-    results = {result["ruleId"]: result for result in run["results"]}
-    assert results["integrity/torch-compute"]["level"] == "error"
-    assert places(results["integrity/torch-compute"]) == [("model.py", 1, 1)]
-    assert results["integrity/adapter-missing"]["level"] == "warning"
-    assert results["integrity/adapter-missing"]["locations"] == []
-
-
-def test_prov_is_lineage_tombstones_and_makers(told: Told) -> None:
-    validate(told.session, told.task, 1, {"a #0": P})
-    document, raw = judged_prov(told.text("prov"))
-    assert stays_the_same(document)
-    snippets = told.session.execute(select(Snippet)).scalars().all()
-    entities = {name for name in raw["entity"] if name.startswith("task:snippet/")}
-    assert len(entities) == len(snippets)
-    ended = [one for one in snippets if one.disabled_revision is not None]
-    assert len(raw["wasInvalidatedBy"]) == len(ended) > 0
-    edges = told.session.execute(select(LineageEdge)).scalars().all()
-    assert len(raw["wasDerivedFrom"]) == len(edges) > 0
-    kinds = {one["$"] for record in raw["wasDerivedFrom"].values() for one in record["prov:type"]}
-    assert {"opmend:modified", "opmend:restored", "prov:Revision"} <= kinds
-    labels = {agent["prov:label"] for agent in raw["agent"].values()}
-    assert labels == {"opmend", "datacopy-pad", "provider/some-model"}
-    # The chain of `why` can be walked in the document alone.
-    chain = [step.position_key for step in why(told.session, told.task.id, "kernel/add.cpp", 5).steps]
-    file_id = snippets_at(told.session, told.task.id, path="kernel/add.cpp")[0].file_id
-    parents = {
-        (one["prov:generatedEntity"], one["prov:usedEntity"]) for one in raw["wasDerivedFrom"].values()
-    }
-    for child, parent in itertools.pairwise(chain):
-        assert (f"task:snippet/{file_id}/{child}", f"task:snippet/{file_id}/{parent}") in parents
-    assert len(chain) > 1
-
-
-def stays_the_same(document: Any) -> bool:
-    return bool(
-        type(document).deserialize(content=document.serialize(format="json"), format="json") == document
-    )
-
-
 def test_no_secret_leaves_and_nobody_is_named(told: Told, tmp_path: Path) -> None:
     session, task = told.session, told.task
-    validate(session, task, 4, {"float16[7] #3": M})
+    validate(session, task, 4, {"float16[7] #3": CaseStatus.MISMATCH})
     leaky = {**read_files(session, task.id), "kernel/key.h": f'#define API_KEY "{SECRET}"\n'}
     write(session, task, 4, leaky, cause="session", model=f"provider/{SECRET}", entry_ids=[])
     for name, format in FORMATS.items():
