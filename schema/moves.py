@@ -16,8 +16,11 @@ CANDIDATES_PER_LINE = 32
 EDITED_SIMILARITY = 60.0
 EDITED_GAP = 3
 EDITED_REACH = 20
-# Lines between two blocks that moved the same way moved as well, if they are no more than these.
+# So many lines between two that moved the same way moved as well; of the ones beyond, the first must tell this much.
 BRIDGED_LINES = 3
+BRIDGE_ALPHANUMERICS = 8
+# So many lines change places at most, for one that is left over to have its own.
+FOLLOWERS = 32
 # Only a block that tells as much as this has edited lines beside it.
 EDITED_BLOCK_ALPHANUMERICS = 40
 
@@ -46,13 +49,15 @@ def match_moves(pairing: Pairing) -> None:
             weight = pairing.weight(place, length, least=MOVED_BLOCK_ALPHANUMERICS)
             if weight >= MOVED_BLOCK_ALPHANUMERICS:
                 heappush(blocks, (-weight, origin, place, length))
-    for _, _, (origin, place) in taken:
-        _bridge(pairing, origin, place)
-    for weight, head, tail in taken:
+    grown = [(weight, _bridge(pairing, head, -1), _bridge(pairing, tail, 1)) for weight, head, tail in taken]
+    for weight, head, tail in grown:
         if weight >= EDITED_BLOCK_ALPHANUMERICS:
             head, tail = _match_edited(pairing, head, -1), _match_edited(pairing, tail, 1)
         _slide(pairing, head, -1)
         _slide(pairing, tail, 1)
+    # Each one that follows makes one line less that is left over: it ends.
+    while taken and _follow(pairing, 1) + _follow(pairing, -1):
+        pass
 
 
 def _blocks(pairing: Pairing) -> list[_Block]:
@@ -103,16 +108,36 @@ def _nearest(indices: Sequence[int], index: int) -> Sequence[int]:
     return indices[first : first + CANDIDATES_PER_LINE]
 
 
-def _bridge(pairing: Pairing, origin: Line, place: Line) -> None:
-    """From a block's last pair on: what lies between it and the next block that moved the same way moved with them.
+def _bridge(pairing: Pairing, end: LinePair, step: int) -> LinePair:
+    """Grow a moved block from its end over a few lines that seem to have stayed to others that moved with it.
 
     In two functions that change places, a line that both have at about the same height looks as if it had stayed.
+
+    Returns:
+        The block's new end.
     """
-    for length in range(1, BRIDGED_LINES + 1):
-        beyond = (origin[0], origin[1] + length + 1)
-        if pairing.far.get((place[0], place[1] + length + 1)) == beyond:
-            pairing.bridge((origin[0], origin[1] + 1), (place[0], place[1] + 1), length)
-            return
+    (from_path, one), (path, other) = end
+    while True:
+        for length in range(1, BRIDGED_LINES + 1):
+            far = (length + 1) * step
+            origin, place = (from_path, one + far), (path, other + far)
+            if pairing.far.get(place) == origin:
+                break  # another block that moved the same way
+            if (
+                pairing.alike(origin, place)
+                and alphanumerics(pairing.new[path][other + far]) >= BRIDGE_ALPHANUMERICS
+            ):
+                break
+        else:
+            return end
+        first = step if step > 0 else -length
+        if not pairing.bridge((from_path, one + first), (path, other + first), length):
+            return end
+        while pairing.far.get(place) == origin or pairing.alike(origin, place):
+            pairing.take(origin, place)
+            end = (origin, place)
+            origin, place = (from_path, origin[1] + step), (path, place[1] + step)
+        one, other = end[0][1], end[1][1]
 
 
 def _match_edited(pairing: Pairing, end: LinePair, step: int) -> LinePair:
@@ -148,6 +173,51 @@ def _slide(pairing: Pairing, end: LinePair, step: int) -> None:
         if not pairing.loosen(origin, place):
             return
         pairing.take(origin, place)
+
+
+def _follow(pairing: Pairing, step: int) -> int:
+    """Let a line that is left over follow the one beside it.
+
+    Its place may be taken by a line that reads the same; that one then follows the one beside it, and so on until a
+    place is free. Of many functions in another order, all with the same last lines, each gets its own.
+
+    Args:
+        step: 1 for lines that follow the one before them, -1 for the one after them.
+
+    Returns:
+        How many lines did.
+    """
+    followed = 0
+    left_over = [
+        (path, index)
+        for path in pairing.spines
+        for stretch in pairing.stretches(path, equal=False)
+        for index in stretch.old
+        if pairing.gone((path, index))
+    ]
+    for line in left_over[::step]:
+        chain: list[LinePair] = []
+        follower: Line | None = line
+        while follower is not None and len(chain) < FOLLOWERS:
+            beside = pairing.place_of((follower[0], follower[1] - step))
+            if beside is None:
+                break
+            place = (beside[0], beside[1] + step)
+            new = pairing.new[place[0]]
+            if not 0 <= place[1] < len(new):
+                break
+            if pairing.old[follower[0]][follower[1]].strip() != new[place[1]].strip():
+                break
+            chain.append((follower, place))
+            follower = pairing.origin_of(place)
+        else:
+            if follower is None:
+                for _, place in chain:
+                    pairing.release(place)
+                for origin, place in chain:
+                    pairing.join(origin, place, step)
+                followed += 1
+    return followed
 
 
 def _runs_of(free: Sequence[bool]) -> Iterator[tuple[int, int]]:

@@ -159,9 +159,7 @@ class Pairing:
             partner = self.spines[one[0]].news[one[1]]
             if partner >= 0:
                 self.spines[one[0]].part(one[1], partner)
-            partner = self.spines[other[0]].olds[other[1]]
-            if partner >= 0:
-                self.spines[other[0]].part(partner, other[1])
+            self.release(other)
             self.take(one, other)
         return True
 
@@ -169,7 +167,7 @@ class Pairing:
         """Free two lines that read alike, by giving their partners on the spine others of the same text.
 
         Returns:
-            Whether both are free now. If not, the text of no pair has changed.
+            Whether both are free now. If not, as many lines are paired as before.
         """
         old, new = self.old[origin[0]], self.new[place[0]]
         if not (0 <= origin[1] < len(old) and 0 <= place[1] < len(new)):
@@ -195,6 +193,39 @@ class Pairing:
             there.pair(counterpart, other, equal=place[1] not in there.changed)
             there.changed.discard(place[1])
         return True
+
+    def origin_of(self, place: Line) -> Line | None:
+        """The old line that a new one is paired with, on the spine or off it."""
+        one = self.spines[place[0]].olds[place[1]]
+        return (place[0], one) if one >= 0 else self.far.get(place)
+
+    def place_of(self, origin: Line) -> Line | None:
+        """The new line that an old one is paired with, on the spine or off it; None also if there is no such line."""
+        news = self.spines[origin[0]].news
+        if not 0 <= origin[1] < len(news):
+            return None
+        other = news[origin[1]]
+        return (origin[0], other) if other >= 0 else self.left.get(origin)
+
+    def join(self, origin: Line, place: Line, step: int) -> None:
+        """Pair two lines as the pair beside them (`step` back) is paired: on the spine or off it."""
+        spine = self.spines[place[0]]
+        beside = spine.olds[place[1] - step] if 0 <= place[1] - step < len(spine.olds) else -1
+        if origin[0] == place[0] and beside == origin[1] - step and beside >= 0:
+            equal = self.old[origin[0]][origin[1]] == self.new[place[0]][place[1]]
+            spine.pair(origin[1], place[1], equal=equal)
+        else:
+            self.take(origin, place)
+
+    def release(self, place: Line) -> None:
+        """Take a new line's pair apart, if it has one."""
+        origin = self.origin_of(place)
+        if origin is None:
+            return
+        if place in self.far:
+            del self.far[place], self.left[origin]
+        else:
+            self.spines[place[0]].part(origin[1], place[1])
 
     def weight(self, place: Line, length: int, *, least: float = 0) -> float:
         """Alphanumerics of a block of new lines, shared out among the places where it could come from.
