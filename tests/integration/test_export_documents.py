@@ -105,14 +105,16 @@ def test_a_fingerprint_survives_lines_that_move(told: Told) -> None:
     finding = Finding(
         rule="datacopy-unaligned", message="not 32 bytes", file="kernel/add.cpp", line=6, count=3
     )
+    # Revision 3 rewrites this line: its finding is still the one of its oldest ancestor.
+    edited = Finding(rule="queue-leak", message="never freed", file="kernel/add.cpp", line=5)
     gone = Finding(rule="stack-smash", message="somewhere", severity="warning")
-    validate(session, task, 2, {"float16[7] #3": M}, findings=(finding, gone))
+    validate(session, task, 2, {"float16[7] #3": M}, findings=(finding, gone, edited))
     validate(
         session,
         task,
         3,
         {"float16[7] #3": M},
-        findings=(finding.model_copy(update={"line": 7}),),
+        findings=(finding.model_copy(update={"line": 7}), edited.model_copy(update={"line": 6})),
         forensics=Forensics(hint="tail_spike", summary="It is the tail."),
     )
     runs = [judged_sarif(told.text("sarif", revision)) for revision in (2, 3)]
@@ -137,7 +139,9 @@ def test_a_fingerprint_survives_lines_that_move(told: Told) -> None:
     assert found[0][unaligned][1:] == ([("kernel/add.cpp", 6, 6)], "error")
     assert found[1][unaligned][1:] == ([("kernel/add.cpp", 7, 7)], "error")
     assert found[0][case][2] == found[1][case][2] == "error"
-    for name in (rewrite, case, unaligned):
+    leak = ("finding/queue-leak", None)
+    assert (found[0][leak][1], found[1][leak][1]) == ([("kernel/add.cpp", 5, 5)], [("kernel/add.cpp", 6, 6)])
+    for name in (rewrite, case, unaligned, leak):
         assert found[0][name][0] == found[1][name][0], name
     assert len({fingerprint for fingerprint, _, _ in found[1].values()}) == len(found[1])
     assert found[1]["forensics/tail_spike", None][2] == "warning"
