@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from io import StringIO
 from itertools import islice
 
 from schema.matching import COMPARED_CHARACTERS, Run, alphanumerics, equal_runs, similar_pairs
@@ -80,12 +81,7 @@ def split_lines(text: str) -> list[str]:
 
     `str.splitlines` also splits at form feeds and U+2028, which no compiler counts as a line.
     """
-    lines = text.split("\n")
-    last = lines.pop()
-    kept = [line + "\n" for line in lines]
-    if last:
-        kept.append(last)
-    return kept
+    return StringIO(text, newline="\n").readlines()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -25,7 +25,7 @@ from schema.events import storable
 from schema.redaction import redact, storable_message
 from schema.renames import difference_of_files
 from schema.revising import FAILURE_CHARACTERS, FailureCause, LiveRows, Revising, RevisionRow, SnippetKey
-from schema.tables import Benchmark, File, Revision, Snippet, Task
+from schema.tables import Benchmark, File, Revision, Snippet
 from schema.tables.base import Json
 from schema.texts import bytes_of, is_showable, settled, shown, text_of
 
@@ -68,6 +68,8 @@ class StoredSnippet:
         """The line byte for byte, as `schema.texts` has it."""
         return _exact(self.content, self.raw)
 
+
+_LOCK = text("SELECT id FROM tasks WHERE id = :task_id FOR NO KEY UPDATE")
 
 _LAST = text("""
 SELECT r.revision, r.round, r.tree, b.data AS manifest
@@ -334,7 +336,7 @@ def _checked(files: Mapping[str, str]) -> dict[str, str]:
 
 def _lock(session: Session, task_id: int) -> None:
     """Take the task's row; a lock that foreign keys of other writers do not wait for."""
-    locked = session.execute(select(Task.id).where(Task.id == task_id).with_for_update(key_share=True))
+    locked = session.connection().execute(_LOCK, {"task_id": task_id})
     if locked.scalar_one_or_none() is None:
         raise NotFound(f"there is no task {task_id}", mend="see `opmend status` for the tasks of a run")
 

@@ -49,7 +49,7 @@ def settled(text: str) -> str:
     Raises:
         BadInput: as `bytes_of`.
     """
-    return text_of(bytes_of(text)) if _SURROGATE.search(text) else text
+    return text if text.isascii() or not _SURROGATE.search(text) else text_of(bytes_of(text))
 
 
 def shown(text: str) -> str:

@@ -1,14 +1,15 @@
 """Writing a revision and asking why, against git on the same files in the same run.
 
 A 2,000-line C++ file; each revision has eight hunks of 1 to 20 lines. Postgres is the embedded one with its own
-defaults (fsync on, synchronous_commit on), and a revision counts when its commit has returned. Git has its defaults too;
-putting the file into its work tree is not counted.
+defaults (fsync on, synchronous_commit on), and a revision counts when its commit has returned. Git has its
+defaults as well; putting the file into its work tree is not counted.
 """
 
 import random
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -24,6 +25,7 @@ LINES = 2_000
 WRITTEN = 40
 REVISIONS = 1_000
 ASKED = 40
+WHY = "the tail is not a multiple of 32 bytes, so the copy overruns"
 
 
 def revised(chosen: random.Random, lines: list[str], *, hot: str | None = None) -> list[str]:
@@ -41,7 +43,7 @@ def revised(chosen: random.Random, lines: list[str], *, hot: str | None = None) 
         fresh = []
         for line in new[start : start + count]:
             dice = chosen.random()
-            if not line.strip().endswith(";"):
+            if not line.strip().endswith(";") or (hot is not None and hot in line):
                 fresh.append(line)  # functions and braces stay, or it would be no C++
             elif dice < 0.6 and len(line) < 120:
                 fresh.append(reworded(chosen, line))
@@ -49,36 +51,33 @@ def revised(chosen: random.Random, lines: list[str], *, hot: str | None = None) 
                 fresh.append(statement(chosen, 2))
             elif dice < (0.9 if len(new) > LINES else 1):
                 fresh += [line, statement(chosen, 2)]
-        if hot is not None:
-            fresh = [line for line in fresh if hot not in line] + [
-                line for line in new[start : start + count] if hot in line
-            ]
         new[start : start + count] = fresh
     if hot is not None:
         new = [f"        {hot} = {chosen.randrange(10**6)};\n" if hot in line else line for line in new]
     return new
 
 
-def write(database: Database, task: int, number: int, text: str) -> None:
-    """One revision with all that a round brings, in one transaction."""
+def failed(database: Database, task: int) -> int:
+    """The benchmark whose failure the revisions answer: known since it ran."""
     with database.transaction() as session:
-        if number == 0:
-            write_revision(session, task_id=task, round=0, files={PATH: text}, cause="initial")
-            return
-        failed = benchmark_id(session, task_id=task, name="float16[128,128]", kind="case", spec={"index": 3})
+        return benchmark_id(session, task_id=task, name="float16[128,128]", kind="case", spec={"index": 3})
+
+
+def write(database: Database, task: int, benchmark: int, number: int, text: str) -> None:
+    """One revision with all that a round brings, in one transaction."""
+    output = "expected 1.5, got nan at [0, 6]; 12 of 16384 wrong"
+    with database.transaction() as session:
         write_revision(
             session,
             task_id=task,
             round=number,
             files={PATH: text},
-            cause="session",
-            failures=[
-                FailureCause(benchmark_id=failed, output="expected 1.5, got nan at [0, 6]; 12 of 16384 wrong")
-            ],
-            explanation="the tail is not a multiple of 32 bytes, so the copy overruns",
-            entry_ids=["datacopy-pad"],
-            direction=f"datacopy-pad @ {PATH}",
-            model="bench",
+            cause="session" if number else "initial",
+            failures=[FailureCause(benchmark_id=benchmark, output=output)] if number else [],
+            explanation=WHY if number else "",
+            entry_ids=["datacopy-pad"] if number else [],
+            direction=f"datacopy-pad @ {PATH}" if number else "",
+            model="bench" if number else "",
         )
 
 
@@ -98,6 +97,7 @@ def _writing(database: Database) -> Iterator[Measure]:
         lines = revised(chosen, lines)
         texts.append("".join(lines))
     task = new_task(database, "writing")
+    case = failed(database, task)
     ours, theirs = [], []
     with tempfile.TemporaryDirectory(prefix="opmend-b-") as folder:
         git = Git(Path(folder))
@@ -105,9 +105,9 @@ def _writing(database: Database) -> Iterator[Measure]:
         for number, text in enumerate(texts):
             (Path(folder) / PATH).write_text(text)
             began = time.perf_counter()
-            git.commit(PATH, "the tail is not a multiple of 32 bytes, so the copy overruns")
+            git.commit(PATH, WHY)
             middle = time.perf_counter()
-            write(database, task, number, text)
+            write(database, task, case, number, text)
             ended = time.perf_counter()
             theirs.append(middle - began)
             ours.append(ended - middle)
@@ -134,12 +134,13 @@ def _asking(database: Database) -> Iterator[Measure]:
     lines = cpp_program(chosen, LINES)
     lines[LINES // 2] = "        hotLength = 0;\n"
     task = new_task(database, "asking")
+    case = failed(database, task)
     texts = []
     for number in range(REVISIONS):
         if number:
             lines = revised(chosen, lines, hot="hotLength")
         texts.append("".join(lines))
-        write(database, task, number, texts[-1])
+        write(database, task, case, number, texts[-1])
     with database.transaction() as session:
         told = blame(session, task, PATH)
     worst = max(told, key=lambda line: line.revisions)
@@ -194,16 +195,16 @@ def _memory(database: Database) -> Iterator[Measure]:
     chosen = random.Random(13)
     lines = cpp_program(chosen, LINES)
     task = new_task(database, "memory")
-    write(database, task, 0, "".join(lines))
+    write(database, task, failed(database, task), 0, "".join(lines))
     after = "".join(revised(chosen, lines))
     huge = new_task(database, "huge")
     line = "x = {" + ",".join(["1.5"] * 2_500_000) + "};\n"
-    write(database, huge, 0, line)
+    write(database, huge, failed(database, huge), 0, line)
     for name, number, text in (
         (f"memory to write a revision of {LINES:,} lines", task, after),
         ("memory to write a revision with a 10 MB line", huge, line.replace("1.5", "2.5", 1)),
     ):
-        peak = peak_bytes(lambda number=number, text=text: write(database, number, 1, text))
+        peak = peak_bytes(partial(write, database, number, failed(database, number), 1, text))
         if peak is not None:
             yield Measure(
                 name=name, ours=peak / 1e6, against=len(text) / 1e6, unit="MB", peer="size of the file"
