@@ -91,6 +91,8 @@ template <class T> [[noreturn]] void no_lane() { unsupported("this vector call f
 
 template <class T> void lanes(Binary op, T* d, const T* a, const T* b, size_t n) {
     using W = Wide<T>;
+    if (op >= Binary::MulAddDst) join_into(d, a, b, n * sizeof(T));  // these read dst, too
+    else join(d, a, b, n * sizeof(T));
     switch (op) {
         case Binary::Add: return map3(d, a, b, n, [](W, W x, W y) { return static_cast<W>(x + y); });
         case Binary::Sub: return map3(d, a, b, n, [](W, W x, W y) { return static_cast<W>(x - y); });
@@ -123,6 +125,7 @@ template <class T> void lanes(Binary op, T* d, const T* a, const T* b, size_t n)
 
 template <class T> void lanes(Unary op, T* d, const T* a, size_t n) {
     using W = Wide<T>;
+    join(d, a, n * sizeof(T));
     if constexpr (std::is_floating_point_v<W>) {
         switch (op) {
 #define OPMEND_LANE(Name, expression) case Unary::Name: return map2(d, a, n, [](W x) { return static_cast<W>(expression); });
@@ -175,6 +178,8 @@ template <class T> void lanes(Unary op, T* d, const T* a, size_t n) {
 template <class T> void lanes(Scalar op, T* d, const T* a, T scalar, size_t n) {
     using W = Wide<T>;
     const W s = static_cast<W>(scalar);
+    if (op == Scalar::Axpy) join_into(d, a, a, n * sizeof(T));
+    else join(d, a, n * sizeof(T));
     switch (op) {
         case Scalar::Adds: return map2(d, a, n, [s](W x) { return static_cast<W>(x + s); });
         case Scalar::Muls: return map2(d, a, n, [s](W x) { return static_cast<W>(x * s); });
@@ -204,6 +209,9 @@ template <class T> void lanes(Scalar op, T* d, const T* a, T scalar, size_t n) {
 
 void axpy(float* d, const half* a, half scalar, size_t n) {
     const float s = static_cast<float>(scalar);
+    if (unwritten(a, n * sizeof(half)) || unwritten(d, n * sizeof(float)))
+        for (size_t i = 0; i < n; ++i)
+            if (unwritten(a + i, sizeof(half))) mark_unwritten(d + i, sizeof(float));
     for (size_t i = 0; i < n; ++i) d[i] = std::fma(static_cast<float>(a[i]), s, d[i]);
 }
 

@@ -47,7 +47,15 @@ extern "C" __global__ __aicore__ void machine(GM_ADDR x, GM_ADDR z, uint32_t n, 
             break;
         }
         case 15: pipe.InitBuffer(queue, 1, 256); { auto a = queue.AllocTensor<float>(); queue.FreeTensor(a); queue.FreeTensor(a); } break;
-        case 16: { TQue<TPosition::A1, 1> cube; pipe.InitBuffer(cube, 1, 256); break; }
+        case 16: {  // an atomic copy of a type that has none
+            GlobalTensor<uint16_t> words;
+            words.SetGlobalBuffer((__gm__ uint16_t*)z, n);
+            LocalTensor<uint16_t> w = t.ReinterpretCast<uint16_t>();
+            Duplicate(w, static_cast<uint16_t>(1), 16);
+            SetAtomicAdd<uint16_t>();
+            DataCopy(words, w, 16);
+            break;
+        }
         case 17: t.SetValue(1024, 1.0f); break;
         case 18: { float sum = 0; for (uint32_t k = 0; k < n; ++k) { t.SetValue(k % 1024, sum); sum += t.GetValue((k * 7) % 1024) + 1.0f; } out.SetValue(0, sum > 0 ? 1.0f : 0.0f); break; }
         case 20: {  // an address of the host

@@ -33,9 +33,9 @@ template <class T, class U>
 void compare_repeats(const AscendC::LocalTensor<U>& dst, const AscendC::LocalTensor<T>& a, const AscendC::LocalTensor<T>* b, T scalar, AscendC::CMPMODE mode,
                      const Mask& mask, uint8_t repeat, const Walk& way_a, const Walk& way_b, const char* call, Where where) {
     constexpr uint32_t most = 256 / sizeof(T);
-    const T* left = reached(a, mask, most, repeat, way_a, call, "src0", where);
-    const T* right = b ? reached(*b, mask, most, repeat, way_b, call, "src1", where) : nullptr;
-    auto* bits = reinterpret_cast<uint8_t*>(span(dst, (static_cast<uint64_t>(repeat) * most / 8 + sizeof(U) - 1) / sizeof(U), call, "dst", where));
+    const T* left = reached_source(a, mask, most, repeat, way_a, call, "src0", where);
+    const T* right = b ? reached_source(*b, mask, most, repeat, way_b, call, "src1", where) : nullptr;
+    auto* bits = reinterpret_cast<uint8_t*>(target(dst, (static_cast<uint64_t>(repeat) * most / 8 + sizeof(U) - 1) / sizeof(U), call, "dst", where));
     for (uint32_t r = 0; r < repeat; ++r)
         for (uint32_t lane = 0; lane < most; ++lane) {
             const bool on = mask.counter ? static_cast<uint64_t>(r) * most + lane < mask.count : (lane < 64 ? mask.low >> lane & 1 : mask.high >> (lane - 64) & 1);
@@ -56,8 +56,8 @@ template <class T, class U>
 void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode, uint32_t count, OPMEND_WHERE) {
     OPMEND_COMPARABLE(Compare);
     ::opmend_sim::check_compare_count<T>(count, "Compare", where);
-    auto* bits = reinterpret_cast<uint8_t*>(::opmend_sim::span(dst, ((count + 7) / 8 + sizeof(U) - 1) / sizeof(U), "Compare", "dst", where));
-    ::opmend_sim::compare_lanes(bits, ::opmend_sim::span(src0, count, "Compare", "src0", where), ::opmend_sim::span(src1, count, "Compare", "src1", where), 1, mode, count);
+    auto* bits = reinterpret_cast<uint8_t*>(::opmend_sim::target(dst, ((count + 7) / 8 + sizeof(U) - 1) / sizeof(U), "Compare", "dst", where));
+    ::opmend_sim::compare_lanes(bits, ::opmend_sim::source(src0, count, "Compare", "src0", where), ::opmend_sim::source(src1, count, "Compare", "src1", where), 1, mode, count);
 }
 template <class T, class U, bool isSetMask = true>
 void Compare(const LocalTensor<U>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, CMPMODE mode, const uint64_t mask, uint8_t repeat,
@@ -70,9 +70,9 @@ template <class T, class U>
 void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src, const ::opmend_sim::Same<T> scalar, CMPMODE mode, uint32_t count, OPMEND_WHERE) {
     OPMEND_COMPARABLE(CompareScalar);
     ::opmend_sim::check_compare_count<T>(count, "CompareScalar", where);
-    auto* bits = reinterpret_cast<uint8_t*>(::opmend_sim::span(dst, ((count + 7) / 8 + sizeof(U) - 1) / sizeof(U), "CompareScalar", "dst", where));
+    auto* bits = reinterpret_cast<uint8_t*>(::opmend_sim::target(dst, ((count + 7) / 8 + sizeof(U) - 1) / sizeof(U), "CompareScalar", "dst", where));
     const T one = scalar;
-    ::opmend_sim::compare_lanes(bits, static_cast<const T*>(::opmend_sim::span(src, count, "CompareScalar", "src", where)), &one, 0, mode, count);
+    ::opmend_sim::compare_lanes(bits, static_cast<const T*>(::opmend_sim::source(src, count, "CompareScalar", "src", where)), &one, 0, mode, count);
 }
 template <class T, class U, bool isSetMask = true>
 void CompareScalar(const LocalTensor<U>& dst, const LocalTensor<T>& src, const ::opmend_sim::Same<T> scalar, CMPMODE mode, const uint64_t mask,
@@ -97,10 +97,10 @@ void select(const LocalTensor<T>& dst, const LocalTensor<U>& bits, const LocalTe
     const uint64_t repeats = mask.counter ? (mask.count + most - 1) / most : repeat;
     const uint64_t lanes = mask.counter ? mask.count : repeats * most;
     const uint64_t needed = mode == SELMODE::VSEL_CMPMASK_SPR && lanes > most ? most : lanes;
-    const auto* raw = reinterpret_cast<const uint8_t*>(::opmend_sim::span(bits, ((needed + 7) / 8 + sizeof(U) - 1) / sizeof(U), "Select", "selMask", where));
-    T* to = ::opmend_sim::reached(dst, mask, most, repeat, ways[0], "Select", "dst", where);
-    const T* yes = ::opmend_sim::reached(src0, mask, most, repeat, ways[1], "Select", "src0", where);
-    const T* no = src1 ? ::opmend_sim::reached(*src1, mask, most, repeat, ways[2], "Select", "src1", where) : nullptr;
+    const auto* raw = reinterpret_cast<const uint8_t*>(::opmend_sim::source(bits, ((needed + 7) / 8 + sizeof(U) - 1) / sizeof(U), "Select", "selMask", where));
+    T* to = ::opmend_sim::reached_target(dst, mask, most, repeat, ways[0], "Select", "dst", where);
+    const T* yes = ::opmend_sim::reached_source(src0, mask, most, repeat, ways[1], "Select", "src0", where);
+    const T* no = src1 ? ::opmend_sim::reached_source(*src1, mask, most, repeat, ways[2], "Select", "src1", where) : nullptr;
     for (uint64_t r = 0; r < repeats; ++r)
         for (uint32_t lane = 0; lane < most; ++lane) {
             const uint64_t flat = r * most + lane;

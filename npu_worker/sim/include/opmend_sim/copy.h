@@ -1,4 +1,4 @@
-// DataCopy and DataCopyPad: between global memory and the unified buffer, and inside the unified buffer.
+// DataCopy and DataCopyPad: between global memory and local memories, and between local memories.
 #pragma once
 #include "opmend_sim/pipe.h"
 
@@ -22,6 +22,8 @@ struct Global {
 struct Local {
     uint8_t* data;
     uint64_t limit;
+    AscendC::TPosition position = AscendC::TPosition::VECCALC;
+    const Buffer* buffer = nullptr;
 };
 // blocks of `bytes` each; *_step is the distance between starts of blocks, in bytes.
 struct CopyShape {
@@ -45,7 +47,7 @@ template <class T> Global side(const AscendC::GlobalTensor<T>& tensor) {
     return Global{reinterpret_cast<uint8_t*>(tensor.GetPhyAddr()), tensor.range()};
 }
 template <class T> Local side(const AscendC::LocalTensor<T>& tensor) {
-    return Local{reinterpret_cast<uint8_t*>(tensor.GetPhyAddr()), tensor.GetLength()};
+    return Local{reinterpret_cast<uint8_t*>(tensor.raw()), tensor.GetLength(), tensor.GetPosition(), tensor.buffer()};
 }
 inline CopyShape in_blocks(const AscendC::DataCopyParams& p) {
     const uint64_t bytes = 32ull * p.blockLen;

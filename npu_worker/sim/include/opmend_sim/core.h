@@ -1,5 +1,5 @@
-// The device: cores with a unified buffer each, and the way a launch runs its blocks.
-// All pipes of a core run in program order; cores run in block order, and change only at SyncAll.
+// The device: cores with local memories of their own, and the way a launch runs its blocks.
+// All pipes of a core run in program order. Cores are fibers of one thread: they change only where one waits for another.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -21,17 +21,44 @@ struct Buffer {
     uint32_t bytes = 0;
     BufferState state = BufferState::Plain;
     Where where{};  // of the call that last changed its state
+    uint8_t position = 0;  // TPosition
+    Where made{};  // of its InitBuffer
 };
 
 enum class Atomic : uint8_t { None, Add, Max, Min };
 enum class MaskMode : uint8_t { Normal, Counter };
 
+// What a core can do. On a SoC that is not split, one core has both units.
+enum class Unit : uint8_t { Vector, Cube, Both };
+
+// How a launch uses cores: `aics` cube cores and `aivs` vector cores a block.
+struct Task {
+    uint8_t aics = 0, aivs = 1;
+    bool mix = false;  // a MIX kernel: cross-core flags are there
+};
+inline bool operator==(Task a, Task b) { return a.aics == b.aics && a.aivs == b.aivs && a.mix == b.mix; }
+
+// One local memory of a core. alignment: of operands' addresses.
+struct Memory {
+    uint8_t* base = nullptr;
+    uint32_t bytes = 0, used = 0, alignment = 32;
+    bool holds(const void* data, uint64_t size) const {
+        const auto at = static_cast<uint64_t>(static_cast<const uint8_t*>(data) - base);
+        return at <= bytes && size <= bytes - at;
+    }
+};
+
 struct Core {
-    uint32_t block = 0;
+    Unit unit = Unit::Vector;
+    uint32_t block = 0;    // of the launch
     uint32_t blocks = 1;
-    uint8_t* ub = nullptr;       // aligned to 512 bytes
-    uint32_t ub_bytes = 0;
-    uint32_t ub_used = 0;
+    uint32_t sub = 0;      // an AIV's number in its block
+    uint32_t ratio = 1;    // AIVs a block
+    uint32_t rank = 0;     // number among all cores of the launch
+    uint8_t* arena = nullptr;      // holds every memory; aligned to 4096 bytes
+    uint64_t arena_bytes = 0;
+    uint8_t* shadow = nullptr;     // one bit a byte of the arena: set where nothing was written (shadow.h)
+    Memory memories[kSpaces];
     void* pipe = nullptr;        // the live TPipe
     std::deque<Buffer> buffers;  // stable addresses: tensors point at them
     Atomic atomic = Atomic::None;
@@ -45,9 +72,16 @@ struct Core {
     uint32_t events_taken[64] = {};
     float deq_scale = 1.0f;
 
-    // Takes bytes (rounded up to 32) from the unified buffer and poisons them.
-    uint8_t* take(uint32_t bytes, Where where);
-    Buffer* add_buffer(uint8_t* data, uint32_t bytes, BufferState state, Where where);
+    bool has_vector() const { return unit != Unit::Cube; }
+    bool has_cube() const { return unit != Unit::Vector; }
+    Memory& memory(Space space) { return memories[static_cast<int>(space)]; }
+    const Memory& memory(Space space) const { return memories[static_cast<int>(space)]; }
+    // "AIV 3": the kind of core and its GetBlockIdx.
+    std::string name() const;
+    // Takes bytes (rounded up to 32) from a memory and poisons them.
+    uint8_t* take(Space space, uint32_t bytes, Where where);
+    Buffer* add_buffer(uint8_t* data, uint32_t bytes, BufferState state, uint8_t position, Where where);
+    // A fresh kernel's state; memories stay.
     void reset();
 };
 
@@ -61,11 +95,15 @@ inline Core& core() {
 
 // Fills memory with the poison pattern: NaN in half, bfloat16 and float, an odd large number in integers.
 void poison(void* data, size_t bytes);
+// Poison in local memory, and its shadow: nothing was written there.
+void forget_local(void* data, size_t bytes);
 
-// Runs body once a block. Throws what a kernel threw, after the other cores were dropped.
-void run_blocks(uint32_t blocks, const std::string& kernel, const std::function<void()>& body);
-// Waits until every live core arrives. Fails if a core ended without arriving.
-void sync_all(Where where);
+// Runs body once a core of every block. Throws what a kernel threw, after the other cores were dropped.
+void run_blocks(uint32_t blocks, Task task, const std::string& kernel, const std::function<void()>& body);
+// The kernel says what it is (KERNEL_TASK_TYPE). If the launch runs it as something else, it starts again from its first block.
+void require_task(Task task, Where where);
+// Waits until all cores of the launch's AIVs (or all cores) arrive. A core that never arrives is found, not hung on.
+void sync_all(bool vector_only, Where where);
 
 // Global memory that may be touched: storages of tensors and aclrtMalloc blocks.
 struct Range {

@@ -5,9 +5,14 @@
 #include "opmend_sim/core.h"
 
 namespace opmend_sim {
+// The form for a kernel that is known to be more than vector code (`__mix__`, `__cube__`, or by what it calls).
 template <class Body, class... Args>
-void launch(uint32_t blocks, const void*, const void*, const char* kernel, Body body, Args... args) {
-    run_blocks(blocks, kernel, [&] { body(args...); });
+void launch_as(Task task, uint32_t blocks, const void*, const void*, const char* kernel, Body body, Args... args) {
+    run_blocks(blocks, task, kernel, [&] { body(args...); });
+}
+template <class Body, class... Args>
+void launch(uint32_t blocks, const void* l2, const void* stream, const char* kernel, Body body, Args... args) {
+    launch_as(Task{}, blocks, l2, stream, kernel, body, args...);
 }
 }  // namespace opmend_sim
 

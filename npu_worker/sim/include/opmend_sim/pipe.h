@@ -1,25 +1,42 @@
-// TPipe, TQue, TQueBind, TBuf: who owns which part of the unified buffer, and the queue protocol.
+// TPipe, TQue, TQueBind, TBuf, TBufPool: who owns which part of a local memory, and the queue protocol.
 #pragma once
 #include "opmend_sim/tensor.h"
 
 namespace opmend_sim {
-constexpr bool is_vector_position(AscendC::TPosition position) {
-    return position == AscendC::TPosition::VECIN || position == AscendC::TPosition::VECOUT || position == AscendC::TPosition::VECCALC;
+// Where a queue between two positions keeps its buffers. A plain TQue has GM on one side.
+constexpr AscendC::TPosition host_of(AscendC::TPosition source, AscendC::TPosition destination) {
+    using P = AscendC::TPosition;
+    if (source == P::GM || source == P::CO2) return destination;
+    switch (destination) {
+        case P::A1: case P::B1: case P::C1: case P::TSCM: case P::A2: case P::B2: case P::C2: return destination;
+        default: return source;
+    }
 }
+// A part of a local memory that InitBuffer takes buffers from: a pool, or (without one) the memory itself.
+struct Pool {
+    uint8_t* base = nullptr;
+    uint32_t bytes = 0, used = 0;
+    Space space = Space::UB;
+    uint8_t* take(uint32_t size, Where where);
+};
 // The untyped half of TQue: at most `kMost` buffers and a first-in-first-out line.
 struct Queue {
-    static constexpr int kMost = 16;
+    static constexpr int kMost = 64;
     Buffer* buffers[kMost] = {};
     Buffer* line[kMost] = {};
     int count = 0, waiting = 0, head = 0;
     int depth = 1;
-    void init(uint8_t number, uint32_t bytes, Where where);
+    AscendC::TPosition source = AscendC::TPosition::GM, destination = AscendC::TPosition::GM;
+    AscendC::TPosition host() const { return host_of(source, destination); }
+    void init(Pool* pool, uint32_t number, uint32_t bytes, Where where);
     Buffer* alloc(Where where);
     void enqueue(Buffer* buffer, Where where);
     Buffer* dequeue(Where where);
     void release(Buffer* buffer, Where where);
     bool idle() const;
 };
+Buffer* init_plain(Pool* pool, AscendC::TPosition position, uint32_t bytes, Where where);
+void init_pool(Pool* from, Pool& pool, AscendC::TPosition position, uint32_t bytes, Where where);
 }  // namespace opmend_sim
 
 namespace AscendC {
@@ -30,7 +47,12 @@ template <TPosition source, TPosition destination, int depth, auto mask = 0> cla
 public:
     static constexpr TPosition srcPosition = source;
     static constexpr TPosition dstPosition = destination;
-    TQueBind() { queue_.depth = depth; }
+    static constexpr bool isTQue = true;
+    TQueBind() {
+        queue_.depth = depth;
+        queue_.source = source;
+        queue_.destination = destination;
+    }
     template <class T> LocalTensor<T> AllocTensor(OPMEND_WHERE) {
         return tensor<T>(queue_.alloc(where));
     }
@@ -57,12 +79,32 @@ public:
 
 private:
     template <class T> LocalTensor<T> tensor(::opmend_sim::Buffer* buffer) const {
-        return LocalTensor<T>(reinterpret_cast<T*>(buffer->data), buffer->bytes, destination, buffer);
+        return LocalTensor<T>(reinterpret_cast<T*>(buffer->data), buffer->bytes, ::opmend_sim::host_of(source, destination), buffer);
     }
     ::opmend_sim::Queue queue_;
 };
 
-template <TPosition position, int depth, auto mask = 0> class TQue : public TQueBind<position, position, depth, mask> {};
+namespace opmend_detail {
+// The other side of a plain TQue, as the interface's documentation pairs positions.
+constexpr TPosition queue_source(TPosition position) {
+    switch (position) {
+        case TPosition::A2: return TPosition::A1;
+        case TPosition::B2: return TPosition::B1;
+        case TPosition::C2: return TPosition::C1;
+        case TPosition::VECIN: case TPosition::A1: case TPosition::B1: case TPosition::C1: case TPosition::TSCM: return TPosition::GM;
+        default: return position;
+    }
+}
+constexpr TPosition queue_destination(TPosition position) {
+    switch (position) {
+        case TPosition::CO1: return TPosition::CO2;
+        case TPosition::VECOUT: case TPosition::CO2: return TPosition::GM;
+        default: return position;
+    }
+}
+}  // namespace opmend_detail
+template <TPosition position, int depth, auto mask = 0>
+class TQue : public TQueBind<opmend_detail::queue_source(position), opmend_detail::queue_destination(position), depth, mask> {};
 
 template <TPosition position = TPosition::LCM> class TBuf {
 public:
@@ -77,7 +119,7 @@ public:
         const uint64_t bytes = static_cast<uint64_t>(count) * sizeof(T);
         if (offset + bytes > buffer_->bytes)
             ::opmend_sim::note("ub-buffer-overrun", "violation", "TBuf.Get asks for " + ::opmend_sim::text(offset + bytes) + " of " +
-                               ::opmend_sim::text(buffer_->bytes) + " bytes", where);
+                               ::opmend_sim::text(buffer_->bytes) + " bytes", where, buffer_);
         return LocalTensor<T>(reinterpret_cast<T*>(buffer_->data + offset), static_cast<uint32_t>(bytes), position, buffer_);
     }
     uint32_t GetBufLen() const { return buffer_ ? buffer_->bytes : 0; }
@@ -93,6 +135,35 @@ private:
     }
     ::opmend_sim::Buffer* buffer_ = nullptr;
 };
+template <TPosition position = TPosition::TSCM, int depth = 1, auto mask = 0> class TSCM : public TQueBind<TPosition::GM, TPosition::TSCM, depth, mask> {};
+
+// A part of a pipe's memory with buffers, and pools, of its own. Another pool may share its place (shareBuf) for another time.
+template <TPosition position, uint32_t idSize = 4> class TBufPool {
+public:
+    template <TPosition source, TPosition destination, int depth, auto mask>
+    bool InitBuffer(TQueBind<source, destination, depth, mask>& queue, uint32_t number, uint32_t bytes, OPMEND_WHERE) {
+        queue.queue().init(&pool_, number, bytes, where);
+        return true;
+    }
+    template <TPosition of> bool InitBuffer(TBuf<of>& buffer, uint32_t bytes, OPMEND_WHERE) {
+        buffer.bind(::opmend_sim::init_plain(&pool_, of, bytes, where));
+        return true;
+    }
+    template <class Inner> bool InitBufPool(Inner& inner, uint32_t bytes, OPMEND_WHERE) {
+        ::opmend_sim::init_pool(&pool_, inner.pool(), position, bytes, where);
+        return true;
+    }
+    template <class Inner, class Shared> bool InitBufPool(Inner& inner, uint32_t bytes, Shared& shareBuf, OPMEND_WHERE) {
+        ::opmend_sim::Pool whole{shareBuf.pool().base, shareBuf.pool().bytes, 0, shareBuf.pool().space};
+        ::opmend_sim::init_pool(&whole, inner.pool(), position, bytes, where);
+        return true;
+    }
+    void Reset() { pool_.used = 0; }
+    ::opmend_sim::Pool& pool() { return pool_; }
+
+private:
+    ::opmend_sim::Pool pool_;
+};
 
 class TPipe {
 public:
@@ -102,21 +173,30 @@ public:
     void Init() {
         ::opmend_sim::Core& now = ::opmend_sim::core();
         now.pipe = this;
-        now.ub_used = 0;
+        for (::opmend_sim::Memory& memory : now.memories) memory.used = 0;
     }
     template <TPosition source, TPosition destination, int depth, auto mask>
-    bool InitBuffer(TQueBind<source, destination, depth, mask>& queue, uint8_t number, uint32_t bytes, OPMEND_WHERE) {
-        require_vector<source>(where);
-        require_vector<destination>(where);
-        queue.queue().init(number, bytes, where);
+    bool InitBuffer(TQueBind<source, destination, depth, mask>& queue, uint32_t number, uint32_t bytes, OPMEND_WHERE) {
+        queue.queue().init(nullptr, number, bytes, where);
         return true;
     }
     template <TPosition position> bool InitBuffer(TBuf<position>& buffer, uint32_t bytes, OPMEND_WHERE) {
-        require_vector<position>(where);
-        ::opmend_sim::Core& now = ::opmend_sim::core();
-        const uint32_t rounded = (bytes + 31) / 32 * 32;
-        buffer.bind(now.add_buffer(now.take(rounded, where), rounded, ::opmend_sim::BufferState::Plain, where));
+        buffer.bind(::opmend_sim::init_plain(nullptr, position, bytes, where));
         return true;
+    }
+    template <TPosition position, uint32_t idSize> bool InitBufPool(TBufPool<position, idSize>& pool, uint32_t bytes, OPMEND_WHERE) {
+        ::opmend_sim::init_pool(nullptr, pool.pool(), position, bytes, where);
+        return true;
+    }
+    template <TPosition position, uint32_t idSize, class Shared>
+    bool InitBufPool(TBufPool<position, idSize>& pool, uint32_t bytes, Shared& shareBuf, OPMEND_WHERE) {
+        ::opmend_sim::Pool whole{shareBuf.pool().base, shareBuf.pool().bytes, 0, shareBuf.pool().space};
+        ::opmend_sim::init_pool(&whole, pool.pool(), position, bytes, where);
+        return true;
+    }
+    // The address of a position's memory that the next InitBuffer gives out.
+    uint64_t GetBaseAddr(int8_t position) {
+        return ::opmend_sim::core().memory(::opmend_sim::space_of(static_cast<TPosition>(position))).used;
     }
     void Reset() { Init(); }
     void Destroy() {
@@ -127,11 +207,6 @@ public:
     template <HardEvent event> void ReleaseEventID(TEventID id);
     template <HardEvent event> TEventID FetchEventID(OPMEND_WHERE);
     TEventID FetchEventID(HardEvent event, OPMEND_WHERE);
-
-private:
-    template <TPosition position> static void require_vector(::opmend_sim::Where where) {
-        if constexpr (!::opmend_sim::is_vector_position(position)) ::opmend_sim::unsupported("a buffer outside VECIN, VECOUT and VECCALC", where);
-    }
 };
 
 inline TPipe* GetTPipePtr() { return static_cast<TPipe*>(::opmend_sim::core().pipe); }

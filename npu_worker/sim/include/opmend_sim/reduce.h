@@ -37,8 +37,9 @@ template <class T> T worst(Pick pick) {
 template <class T>
 void pick_count(Pick pick, const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src, int32_t count, bool index, const char* call, Where where) {
     if (count <= 0) fail("reduce-count", std::string(call) + " over " + std::to_string(count) + " elements", where);
-    T* to = span(dst, index ? 2 : 1, call, "dst", where);
-    const T* from = span(src, static_cast<uint64_t>(count), call, "src", where);
+    const T* from = source(src, static_cast<uint64_t>(count), call, "src", where);
+    observe(from, static_cast<uint64_t>(count) * sizeof(T), call, "src", where, src.buffer());
+    T* to = target(dst, index ? 2 : 1, call, "dst", where);
     const size_t best = extreme(pick, from, static_cast<size_t>(count));
     to[0] = from[best];
     if (index) to[1] = index_bits<T>(static_cast<uint32_t>(best));
@@ -48,8 +49,9 @@ void pick_repeats(Pick pick, const AscendC::LocalTensor<T>& dst, const AscendC::
                   bool index, const char* call, Where where) {
     constexpr uint32_t most = 256 / sizeof(T);
     const Walk way = walk<T>(1, static_cast<uint64_t>(src_stride));
-    const T* from = reached(src, mask, most, static_cast<uint32_t>(repeat), way, call, "src", where);
-    T* to = span(dst, index ? 2 : 1, call, "dst", where);
+    const T* from = reached_source(src, mask, most, static_cast<uint32_t>(repeat), way, call, "src", where);
+    observe_reached(src, mask, most, static_cast<uint32_t>(repeat), way, call, "src", where);
+    T* to = target(dst, index ? 2 : 1, call, "dst", where);
     T best = worst<T>(pick);
     uint32_t at = 0;
     bool any = false;
@@ -73,8 +75,9 @@ void whole_sum(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>
     constexpr uint32_t most = 256 / sizeof(T);
     const Walk way = walk<T>(static_cast<uint64_t>(block_stride), static_cast<uint64_t>(src_stride));
     const uint32_t repeats = mask.counter ? static_cast<uint32_t>((mask.count + most - 1) / most) : static_cast<uint32_t>(repeat);
-    const T* from = reached(src, mask, most, repeats, way, call, "src", where);
-    T* to = span(dst, repeats ? static_cast<uint64_t>(repeats - 1) * static_cast<uint64_t>(dst_stride) + 1 : 0, call, "dst", where);
+    const T* from = reached_source(src, mask, most, repeats, way, call, "src", where);
+    observe_reached(src, mask, most, repeats, way, call, "src", where);
+    T* to = target(dst, repeats ? static_cast<uint64_t>(repeats - 1) * static_cast<uint64_t>(dst_stride) + 1 : 0, call, "dst", where);
     for (uint32_t r = 0; r < repeats; ++r) {
         T lanes[most];
         gathered(lanes, from, mask, r, most, way, T(0));
@@ -87,10 +90,11 @@ void whole_pick(Pick pick, const AscendC::LocalTensor<T>& dst, const AscendC::Lo
     constexpr uint32_t most = 256 / sizeof(T);
     const Walk way = walk<T>(static_cast<uint64_t>(block_stride), static_cast<uint64_t>(src_stride));
     const uint32_t repeats = mask.counter ? static_cast<uint32_t>((mask.count + most - 1) / most) : static_cast<uint32_t>(repeat);
-    const T* from = reached(src, mask, most, repeats, way, call, "src", where);
+    const T* from = reached_source(src, mask, most, repeats, way, call, "src", where);
+    observe_reached(src, mask, most, repeats, way, call, "src", where);
     const bool pair = order == AscendC::ReduceOrder::ORDER_VALUE_INDEX || order == AscendC::ReduceOrder::ORDER_INDEX_VALUE;
     const uint64_t step = static_cast<uint64_t>(dst_stride) * (pair ? 2 : 1);
-    T* to = span(dst, repeats ? (repeats - 1) * step + (pair ? 2 : 1) : 0, call, "dst", where);
+    T* to = target(dst, repeats ? (repeats - 1) * step + (pair ? 2 : 1) : 0, call, "dst", where);
     for (uint32_t r = 0; r < repeats; ++r) {
         T lanes[most];
         const size_t n = gathered(lanes, from, mask, r, most, way, worst<T>(pick));
@@ -113,9 +117,10 @@ void group_reduce(const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor
     const uint32_t results = most / group;
     const Walk way = walk<T>(static_cast<uint64_t>(block_stride), static_cast<uint64_t>(src_stride));
     const auto repeats = static_cast<uint32_t>(repeat);
-    const T* from = reached(src, mask, most, repeats, way, call, "src", where);
+    const T* from = reached_source(src, mask, most, repeats, way, call, "src", where);
+    observe_reached(src, mask, most, repeats, way, call, "src", where);
     const uint64_t step = static_cast<uint64_t>(dst_stride) * results;
-    T* to = span(dst, repeats ? (repeats - 1) * step + results : 0, call, "dst", where);
+    T* to = target(dst, repeats ? (repeats - 1) * step + results : 0, call, "dst", where);
     for (uint32_t r = 0; r < repeats; ++r) {
         T lanes[most];
         gathered(lanes, from, mask, r, most, way, absent);
@@ -134,11 +139,12 @@ void ReduceSum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
     if (count <= 0) ::opmend_sim::fail("reduce-count", "ReduceSum over " + std::to_string(count) + " elements", where);
     constexpr uint64_t most = 256 / sizeof(T);
     const auto n = static_cast<uint64_t>(count);
-    const T* from = ::opmend_sim::span(src, n, "ReduceSum", "src", where);
+    const T* from = ::opmend_sim::source(src, n, "ReduceSum", "src", where);
+    ::opmend_sim::observe(from, n * sizeof(T), "ReduceSum", "src", where, src.buffer());
     const uint64_t partial = (n + most - 1) / most;
-    ::opmend_sim::span(sharedTmpBuffer, partial, "ReduceSum", "sharedTmpBuffer", where);
+    ::opmend_sim::target(sharedTmpBuffer, partial, "ReduceSum", "sharedTmpBuffer", where);
     const T sum = ::opmend_sim::count_sum(from, n);
-    *::opmend_sim::span(dst, 1, "ReduceSum", "dst", where) = sum;
+    *::opmend_sim::target(dst, 1, "ReduceSum", "dst", where) = sum;
     ::opmend_sim::core().accumulated = 0;
     std::memcpy(&::opmend_sim::core().accumulated, &sum, sizeof(T));
 }
@@ -147,8 +153,9 @@ template <class T>
 void sum_repeats(const LocalTensor<T>& dst, const LocalTensor<T>& src, const ::opmend_sim::Mask& mask, int32_t repeat, int32_t stride, ::opmend_sim::Where where) {
     constexpr uint32_t most = 256 / sizeof(T);
     const ::opmend_sim::Walk way = ::opmend_sim::walk<T>(1, static_cast<uint64_t>(stride));
-    const T* from = ::opmend_sim::reached(src, mask, most, static_cast<uint32_t>(repeat), way, "ReduceSum", "src", where);
-    T* to = ::opmend_sim::span(dst, 1, "ReduceSum", "dst", where);
+    const T* from = ::opmend_sim::reached_source(src, mask, most, static_cast<uint32_t>(repeat), way, "ReduceSum", "src", where);
+    ::opmend_sim::observe_reached(src, mask, most, static_cast<uint32_t>(repeat), way, "ReduceSum", "src", where);
+    T* to = ::opmend_sim::target(dst, 1, "ReduceSum", "dst", where);
     // tree/tree: the sums of the repeats are summed the same way, repeat after repeat, until one is left
     T sums[256];
     size_t n = 0;

@@ -12,12 +12,16 @@ int take_event(int event, Where where);
 
 namespace AscendC {
 
-inline int64_t GetBlockIdx() { return ::opmend_sim::core().block; }
+// On an AIV: block x ratio + sub-block.
+inline int64_t GetBlockIdx() {
+    const ::opmend_sim::Core& now = ::opmend_sim::core();
+    return now.unit == ::opmend_sim::Unit::Vector ? static_cast<int64_t>(now.block) * now.ratio + now.sub : now.block;
+}
 inline int64_t GetBlockNum() { return ::opmend_sim::core().blocks; }
-inline int64_t GetSubBlockIdx() { ::opmend_sim::core(); return 0; }
-inline int64_t GetSubBlockNum() { ::opmend_sim::core(); return 1; }
-inline int64_t GetTaskRation() { ::opmend_sim::core(); return 1; }
-inline int64_t GetTaskRatio() { ::opmend_sim::core(); return 1; }
+inline int64_t GetSubBlockIdx() { return ::opmend_sim::core().sub; }
+inline int64_t GetSubBlockNum() { return ::opmend_sim::core().unit == ::opmend_sim::Unit::Vector ? ::opmend_sim::core().ratio : 1; }
+inline int64_t GetTaskRation() { return GetSubBlockNum(); }
+inline int64_t GetTaskRatio() { return GetSubBlockNum(); }
 inline int64_t GetProgramCounter() { return 0; }
 inline int64_t GetSystemCycle() { return 0; }
 inline int64_t GetArchVersion() { return 0x220; }
@@ -44,10 +48,10 @@ inline TEventID TPipe::FetchEventID(HardEvent event, ::opmend_sim::Where where) 
 }
 template <HardEvent event> TEventID TPipe::FetchEventID(::opmend_sim::Where where) { return FetchEventID(event, where); }
 
-template <bool isAIVOnly = true> void SyncAll(OPMEND_WHERE) { ::opmend_sim::sync_all(where); }
+template <bool isAIVOnly = true> void SyncAll(OPMEND_WHERE) { ::opmend_sim::sync_all(isAIVOnly, where); }
 template <bool isAIVOnly = true>
 void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t = 0, OPMEND_WHERE) {
-    ::opmend_sim::sync_all(where);
+    ::opmend_sim::sync_all(isAIVOnly, where);
 }
 
 template <class T> void SetAtomicAdd() { ::opmend_sim::core().atomic = ::opmend_sim::Atomic::Add; }
@@ -158,16 +162,33 @@ template <class F> opmend_sim::Narrow<F> max(opmend_sim::Narrow<F> a, opmend_sim
 // The intrinsics that kernels use beside the AscendC names.
 inline int64_t get_block_idx() { return AscendC::GetBlockIdx(); }
 inline int64_t get_block_num() { return AscendC::GetBlockNum(); }
-inline int64_t get_subblockid() { return 0; }
-inline int64_t get_subblockdim() { return 1; }
+inline int64_t get_subblockid() { return AscendC::GetSubBlockIdx(); }
+inline int64_t get_subblockdim() { return AscendC::GetSubBlockNum(); }
 #define pipe_barrier(pipe) ((void)(pipe))
 template <class... A> inline void set_flag(pipe_t, pipe_t, A...) {}
 template <class... A> inline void wait_flag(pipe_t, pipe_t, A...) {}
 inline void dcci(const void*, int) {}
 
-// As in `if ASCEND_IS_AIV { ... }`.
-#define ASCEND_IS_AIV constexpr (true)
-#define ASCEND_IS_AIC constexpr (false)
+// As in `if ASCEND_IS_AIV { ... }`. On a SoC whose cores have both units, neither holds (as in the interface, which has a third type there).
+namespace AscendC {
+enum CoreKind : int32_t { AIC = 0, AIV = 1, MIX = 2 };
+}  // namespace AscendC
+namespace opmend_sim {
+inline AscendC::CoreKind kind_of_core() {
+    const Unit unit = core().unit;
+    return unit == Unit::Cube ? AscendC::AIC : unit == Unit::Vector ? AscendC::AIV : AscendC::MIX;
+}
+}  // namespace opmend_sim
+namespace AscendC {
+struct CoreTypeNow {
+    operator CoreKind() const { return ::opmend_sim::kind_of_core(); }
+};
+inline constexpr CoreTypeNow g_coreType{};
+}  // namespace AscendC
+#define ASCEND_IS_AIV (::opmend_sim::kind_of_core() == ::AscendC::AIV)
+#define ASCEND_IS_AIC (::opmend_sim::kind_of_core() == ::AscendC::AIC)
+#define ASCEND_IS_NOT_AIV (!ASCEND_IS_AIV)
+#define ASCEND_IS_NOT_AIC (!ASCEND_IS_AIC)
 #define ASCENDC_ASSERT(condition, ...)                                                                                   \
     do {                                                                                                                 \
         if (!(condition)) ::opmend_sim::fail("assertion", #condition, ::opmend_sim::Where::here());                       \
@@ -175,10 +196,27 @@ inline void dcci(const void*, int) {}
 #define ascendc_assert(condition, ...) ASCENDC_ASSERT(condition)
 
 enum KernelMetaType { KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0,
-                      KERNEL_TYPE_MIX_AIC_1_1, KERNEL_TYPE_MIX_AIC_1_2, KERNEL_TYPE_AICORE, KERNEL_TYPE_VECTORCORE, KERNEL_TYPE_MIX_AICORE };
-#define KERNEL_TASK_TYPE_DEFAULT(type)                                                                                   \
-    do {                                                                                                                 \
-        if ((type) != KERNEL_TYPE_AIV_ONLY && (type) != KERNEL_TYPE_MIX_AIV_1_0)                                          \
-            ::opmend_sim::unsupported(#type, ::opmend_sim::Where::here());                                               \
+                      KERNEL_TYPE_MIX_AIC_1_1, KERNEL_TYPE_MIX_AIC_1_2, KERNEL_TYPE_AICORE, KERNEL_TYPE_VECTORCORE, KERNEL_TYPE_MIX_AICORE,
+                      KERNEL_TYPE_MIX_VECTOR_CORE };
+namespace opmend_sim {
+constexpr Task task_of(KernelMetaType type) {
+    switch (type) {
+        case KERNEL_TYPE_AIC_ONLY: return Task{1, 0, false};
+        case KERNEL_TYPE_MIX_AIV_1_0: return Task{0, 1, true};
+        case KERNEL_TYPE_MIX_AIC_1_0: return Task{1, 0, true};
+        case KERNEL_TYPE_MIX_AIC_1_1: return Task{1, 1, true};
+        case KERNEL_TYPE_MIX_AIC_1_2: return Task{1, 2, true};
+        default: return Task{0, 1, false};
+    }
+}
+// TILING_KEY_IS and KERNEL_TASK_TYPE(key, ...) compare with it.
+inline uint64_t& tiling_key() {
+    static uint64_t key = 0;
+    return key;
+}
+}  // namespace opmend_sim
+#define KERNEL_TASK_TYPE_DEFAULT(type) ::opmend_sim::require_task(::opmend_sim::task_of(type), ::opmend_sim::Where::here())
+#define KERNEL_TASK_TYPE(key, type)                                                                                       \
+    do {                                                                                                                  \
+        if (static_cast<uint64_t>(key) == ::opmend_sim::tiling_key()) KERNEL_TASK_TYPE_DEFAULT(type);                       \
     } while (0)
-#define KERNEL_TASK_TYPE(key, type) KERNEL_TASK_TYPE_DEFAULT(type)

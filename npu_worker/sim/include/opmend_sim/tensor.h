@@ -1,9 +1,24 @@
 // GlobalTensor and LocalTensor: typed views that know how far they may reach.
 #pragma once
-#include "opmend_sim/core.h"
+#include "opmend_sim/shadow.h"
 #include "opmend_sim/types.h"
 
 namespace opmend_sim {
+// The memory a position lies in. CO2 is global memory where cube and vector cores are apart, and needs no buffer there.
+constexpr Space space_of(AscendC::TPosition position) {
+    using P = AscendC::TPosition;
+    switch (position) {
+        case P::A1: case P::B1: case P::C1: case P::TSCM: case P::SHM: return Space::L1;
+        case P::A2: return Space::L0A;
+        case P::B2: return Space::L0B;
+        case P::C2: return Space::BT;
+        case P::CO1: return Space::L0C;
+        case P::C2PIPE2GM: case P::C2PIPE2LOCAL: return Space::FB;
+        case P::GM: return Space::Global;
+        default: return Space::UB;
+    }
+}
+const char* position_name(AscendC::TPosition position);
 inline constexpr const char* kUnknownAddress = "a global address that lies in no tensor of the device (null, host memory, or far outside)";
 }  // namespace opmend_sim
 
@@ -87,12 +102,21 @@ public:
     LocalTensor() = default;
     LocalTensor(T* data, uint32_t bytes, TPosition position, ::opmend_sim::Buffer* buffer)
         : data_(data), count_(bytes / sizeof(T)), bytes_(bytes), buffer_(buffer), position_(position) {}
+    // A tensor at a chosen byte address of a position's memory; tileSize in elements.
+    LocalTensor(TPosition position, uint32_t address, uint32_t tileSize)
+        : data_(reinterpret_cast<T*>(::opmend_sim::core().memory(::opmend_sim::space_of(position)).base + address)), count_(tileSize),
+          bytes_(static_cast<uint32_t>(tileSize * sizeof(T))), position_(position) {}
     uint32_t GetSize() const { return count_; }
     uint32_t GetLength() const { return bytes_; }
     void SetSize(uint32_t count) { count_ = count; bytes_ = count * sizeof(T); }
     TPosition GetPosition() const { return position_; }
-    T* GetPhyAddr() const { return data_; }
-    T* GetPhyAddr(uint32_t offset) const { return data_ + offset; }
+    // The kernel goes on with a bare pointer: what it writes there is not seen, so all counts as written from here.
+    T* GetPhyAddr() const { return GetPhyAddr(0); }
+    T* GetPhyAddr(uint32_t offset) const {
+        ::opmend_sim::mark_written(data_, bytes_);
+        return data_ + offset;
+    }
+    T* raw() const { return data_; }  // for the simulator itself
     void SetUserTag(int32_t tag) { tag_ = tag; }
     int32_t GetUserTag() const { return tag_; }
     void SetShapeInfo(const ShapeInfo& shape) { shape_ = shape; }
@@ -110,14 +134,19 @@ public:
     }
     T GetValue(uint32_t index, OPMEND_WHERE) const {
         check(index, where);
+        if (__builtin_expect(::opmend_sim::unwritten(data_ + index, sizeof(T)), 0))
+            ::opmend_sim::report_unwritten(data_ + index, sizeof(T), "GetValue", "tensor", where, buffer_);
         return data_[index];
     }
     template <class V> void SetValue(uint32_t index, V value, OPMEND_WHERE) const {
         check(index, where);
+        ::opmend_sim::mark_written(data_ + index, sizeof(T));
         data_[index] = static_cast<T>(value);
     }
+    // Read or written by the caller: which, can't be known.
     T& operator()(uint32_t index, OPMEND_WHERE) const {
         check(index, where);
+        ::opmend_sim::mark_written(data_ + index, sizeof(T));
         return data_[index];
     }
     ::opmend_sim::Buffer* buffer() const { return buffer_; }
@@ -138,25 +167,54 @@ private:
 }  // namespace AscendC
 
 namespace opmend_sim {
-// Checks one operand of a vector or copy call: there, aligned to 32 bytes, inside the unified buffer (else an error),
-// and inside its own buffer (else a violation: hardware touches the neighbour).
-void check_span(const void* data, uint64_t bytes, uint64_t own_bytes, const char* call, const char* operand, Where where);
-void check_scalar(const void* data, uint32_t index, uint32_t count, uint32_t size, Where where);
+// Checks one operand: there, aligned as its memory asks (32 bytes in the unified buffer), inside its memory (else an error), and inside its
+// own tensor (else a violation: hardware touches the neighbour).
+void check_span(const void* data, uint64_t bytes, uint64_t own_bytes, AscendC::TPosition position, const Buffer* buffer, const char* call,
+                const char* operand, Where where);
+void check_scalar(const void* data, uint32_t index, uint32_t count, uint32_t size, AscendC::TPosition position, const Buffer* buffer, Where where);
+// A pipe touches a buffer that no queue hands over (runtime/hazards.cpp).
+void touch(const Buffer* buffer, const void* data, uint64_t bytes, bool writes, pipe_t pipe, const char* call, Where where);
 
+// The checks alone: `count` elements of the tensor. Calls use `source`, `target` or `target_of_lanes`.
 template <class T>
 T* span(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* operand, Where where) {
-    T* data = tensor.GetPhyAddr();
+    T* data = tensor.raw();
     const uint64_t bytes = count * sizeof(T);
-    Core& now = core();
-    if (__builtin_expect(reinterpret_cast<uintptr_t>(data) % 32 != 0 || bytes > tensor.GetLength() ||
-                         reinterpret_cast<uint8_t*>(data) < now.ub || reinterpret_cast<uint8_t*>(data) + bytes > now.ub + now.ub_bytes, 0))
-        check_span(data, bytes, tensor.GetLength(), call, operand, where);
+    const Memory& memory = core().memory(space_of(tensor.GetPosition()));
+    if (__builtin_expect((reinterpret_cast<uintptr_t>(data) & (memory.alignment - 1)) != 0 || bytes > tensor.GetLength() || !memory.holds(data, bytes), 0))
+        check_span(data, bytes, tensor.GetLength(), tensor.GetPosition(), tensor.buffer(), call, operand, where);
+    return data;
+}
+template <class T> void touch(const AscendC::LocalTensor<T>& tensor, uint64_t bytes, bool writes, pipe_t pipe, const char* call, Where where) {
+    const Buffer* buffer = tensor.buffer();
+    if (buffer && buffer->state == BufferState::Plain) touch(buffer, tensor.raw(), bytes, writes, pipe, call, where);
+}
+// An operand that is read. Whether what it holds was written is asked where it becomes visible (`observe`).
+template <class T>
+const T* source(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* operand, Where where, pipe_t pipe = PIPE_V) {
+    const T* data = span(tensor, count, call, operand, where);
+    touch(tensor, count * sizeof(T), false, pipe, call, where);
+    return data;
+}
+// An operand that the call writes whole: it counts as written from here.
+template <class T>
+T* target(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* operand, Where where, pipe_t pipe = PIPE_V) {
+    T* data = span(tensor, count, call, operand, where);
+    touch(tensor, count * sizeof(T), true, pipe, call, where);
+    mark_written(data, count * sizeof(T));
+    return data;
+}
+// An operand whose shadow the call's loop sets itself (`lanes` does, or `join`).
+template <class T>
+T* target_of_lanes(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* operand, Where where, pipe_t pipe = PIPE_V) {
+    T* data = span(tensor, count, call, operand, where);
+    touch(tensor, count * sizeof(T), true, pipe, call, where);
     return data;
 }
 }  // namespace opmend_sim
 
 namespace AscendC {
 template <class T> void LocalTensor<T>::scalar_out_of_range(uint32_t index, ::opmend_sim::Where where) const {
-    ::opmend_sim::check_scalar(data_, index, count_, sizeof(T), where);
+    ::opmend_sim::check_scalar(data_, index, count_, sizeof(T), position_, buffer_, where);
 }
 }  // namespace AscendC

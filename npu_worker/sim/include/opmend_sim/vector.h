@@ -102,10 +102,41 @@ inline uint64_t reach(const Mask& mask, uint32_t lanes_a_repeat, uint32_t repeat
     });
     return far;
 }
+template <class T> uint64_t reach_in_lanes(const Mask& mask, uint32_t lanes_a_repeat, uint32_t repeats, const Walk& way) {
+    return (reach(mask, lanes_a_repeat, repeats, way) + sizeof(T) - 1) / sizeof(T);
+}
+// The mask and repeat forms of `source`, `target` and `target_of_lanes` (tensor.h).
 template <class T>
-T* reached(const AscendC::LocalTensor<T>& tensor, const Mask& mask, uint32_t lanes_a_repeat, uint32_t repeats, const Walk& way, const char* call,
-           const char* operand, Where where) {
-    return span(tensor, (reach(mask, lanes_a_repeat, repeats, way) + sizeof(T) - 1) / sizeof(T), call, operand, where);
+const T* reached_source(const AscendC::LocalTensor<T>& tensor, const Mask& mask, uint32_t lanes_a_repeat, uint32_t repeats, const Walk& way,
+                        const char* call, const char* operand, Where where) {
+    return source(tensor, reach_in_lanes<T>(mask, lanes_a_repeat, repeats, way), call, operand, where);
+}
+template <class T>
+T* reached_target_of_lanes(const AscendC::LocalTensor<T>& tensor, const Mask& mask, uint32_t lanes_a_repeat, uint32_t repeats, const Walk& way,
+                           const char* call, const char* operand, Where where) {
+    return target_of_lanes(tensor, reach_in_lanes<T>(mask, lanes_a_repeat, repeats, way), call, operand, where);
+}
+template <class T>
+T* reached_target(const AscendC::LocalTensor<T>& tensor, const Mask& mask, uint32_t lanes_a_repeat, uint32_t repeats, const Walk& way,
+                  const char* call, const char* operand, Where where) {
+    T* data = reached_target_of_lanes(tensor, mask, lanes_a_repeat, repeats, way, call, operand, where);
+    const Walk ways[1] = {way};
+    each_run<1>(mask, lanes_a_repeat, repeats, ways,
+                [&](const uint64_t (&offset)[1], uint64_t n) { mark_written(reinterpret_cast<uint8_t*>(data) + offset[0], n * way.size); });
+    return data;
+}
+// Finds unwritten lanes among those that a reduction or comparison makes visible.
+template <class T>
+void observe_reached(const AscendC::LocalTensor<T>& tensor, const Mask& mask, uint32_t lanes_a_repeat, uint32_t repeats, const Walk& way,
+                     const char* call, const char* operand, Where where) {
+    const uint8_t* data = reinterpret_cast<const uint8_t*>(tensor.raw());
+    const uint64_t far = reach(mask, lanes_a_repeat, repeats, way);
+    if (!unwritten(data, far)) return;
+    bool found = false;
+    const Walk ways[1] = {way};
+    each_run<1>(mask, lanes_a_repeat, repeats, ways, [&](const uint64_t (&offset)[1], uint64_t n) {
+        if (!found) found = observe(data + offset[0], n * way.size, call, operand, where, tensor.buffer());
+    });
 }
 template <class T> T* moved(T* data, uint64_t bytes) { return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(data) + bytes); }
 
@@ -114,9 +145,9 @@ void binary_run(Binary op, const AscendC::LocalTensor<T>& d, const AscendC::Loca
                 uint32_t repeats, const AscendC::BinaryRepeatParams& p, const char* call, Where where) {
     constexpr uint32_t most = 256 / sizeof(T);
     const Walk ways[3] = {walk<T>(p.dstBlkStride, p.dstRepStride), walk<T>(p.src0BlkStride, p.src0RepStride), walk<T>(p.src1BlkStride, p.src1RepStride)};
-    T* to = reached(d, mask, most, repeats, ways[0], call, "dst", where);
-    const T* left = reached(a, mask, most, repeats, ways[1], call, "src0", where);
-    const T* right = reached(b, mask, most, repeats, ways[2], call, "src1", where);
+    T* to = reached_target_of_lanes(d, mask, most, repeats, ways[0], call, "dst", where);
+    const T* left = reached_source(a, mask, most, repeats, ways[1], call, "src0", where);
+    const T* right = reached_source(b, mask, most, repeats, ways[2], call, "src1", where);
     each_run<3>(mask, most, repeats, ways, [&](const uint64_t (&o)[3], uint64_t n) {
         lanes<T>(op, moved(to, o[0]), moved(left, o[1]), moved(right, o[2]), n);
     });
@@ -126,8 +157,8 @@ void unary_run(Unary op, const AscendC::LocalTensor<T>& d, const AscendC::LocalT
                const AscendC::UnaryRepeatParams& p, const char* call, Where where) {
     constexpr uint32_t most = 256 / sizeof(T);
     const Walk ways[2] = {walk<T>(p.dstBlkStride, p.dstRepStride), walk<T>(p.srcBlkStride, p.srcRepStride)};
-    T* to = reached(d, mask, most, repeats, ways[0], call, "dst", where);
-    const T* from = reached(a, mask, most, repeats, ways[1], call, "src", where);
+    T* to = reached_target_of_lanes(d, mask, most, repeats, ways[0], call, "dst", where);
+    const T* from = reached_source(a, mask, most, repeats, ways[1], call, "src", where);
     each_run<2>(mask, most, repeats, ways, [&](const uint64_t (&o)[2], uint64_t n) { lanes<T>(op, moved(to, o[0]), moved(from, o[1]), n); });
 }
 template <class T>
@@ -135,8 +166,8 @@ void scalar_run(Scalar op, const AscendC::LocalTensor<T>& d, const AscendC::Loca
                 const AscendC::UnaryRepeatParams& p, const char* call, Where where) {
     constexpr uint32_t most = 256 / sizeof(T);
     const Walk ways[2] = {walk<T>(p.dstBlkStride, p.dstRepStride), walk<T>(p.srcBlkStride, p.srcRepStride)};
-    T* to = reached(d, mask, most, repeats, ways[0], call, "dst", where);
-    const T* from = reached(a, mask, most, repeats, ways[1], call, "src", where);
+    T* to = reached_target_of_lanes(d, mask, most, repeats, ways[0], call, "dst", where);
+    const T* from = reached_source(a, mask, most, repeats, ways[1], call, "src", where);
     each_run<2>(mask, most, repeats, ways, [&](const uint64_t (&o)[2], uint64_t n) { lanes<T>(op, moved(to, o[0]), moved(from, o[1]), scalar, n); });
 }
 // T where it must not take part in deduction, so that a literal of another type converts.
@@ -151,8 +182,8 @@ namespace AscendC {
                                  OPMEND_WHERE) {                                                                            \
         static_assert(::opmend_sim::one_of<T, __VA_ARGS__>, #Name " takes " #__VA_ARGS__ " on dav-2201");                                  \
         const size_t n = count > 0 ? static_cast<size_t>(count) : 0;                                                                       \
-        ::opmend_sim::lanes<T>(::opmend_sim::Binary::Name, ::opmend_sim::span(dst, n, #Name, "dst", where),                                \
-                               ::opmend_sim::span(src0, n, #Name, "src0", where), ::opmend_sim::span(src1, n, #Name, "src1", where), n);   \
+        ::opmend_sim::lanes<T>(::opmend_sim::Binary::Name, ::opmend_sim::target_of_lanes(dst, n, #Name, "dst", where),                                \
+                               ::opmend_sim::source(src0, n, #Name, "src0", where), ::opmend_sim::source(src1, n, #Name, "src1", where), n);   \
     }                                                                                                                                      \
     template <class T, bool isSetMask = true>                                                                                              \
     void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, uint64_t mask, const uint8_t repeat,       \
@@ -187,8 +218,8 @@ OPMEND_BINARY(FusedMulAddRelu, half, float)
     template <class T> void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, int32_t count, OPMEND_WHERE) {       \
         static_assert(::opmend_sim::one_of<T, __VA_ARGS__>, #Name " takes " #__VA_ARGS__ " on dav-2201");                                  \
         const size_t n = count > 0 ? static_cast<size_t>(count) : 0;                                                                       \
-        ::opmend_sim::lanes<T>(::opmend_sim::Unary::Name, ::opmend_sim::span(dst, n, #Name, "dst", where),                                 \
-                               ::opmend_sim::span(src, n, #Name, "src", where), n);                                                        \
+        ::opmend_sim::lanes<T>(::opmend_sim::Unary::Name, ::opmend_sim::target_of_lanes(dst, n, #Name, "dst", where),                                 \
+                               ::opmend_sim::source(src, n, #Name, "src", where), n);                                                        \
     }                                                                                                                                      \
     template <class T, bool isSetMask = true>                                                                                              \
     void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint64_t mask, const uint8_t repeat, const UnaryRepeatParams& params,   \
@@ -219,8 +250,8 @@ OPMEND_UNARY(Not, int16_t, uint16_t)
               OPMEND_WHERE) {                                                                                               \
         static_assert(::opmend_sim::one_of<T, __VA_ARGS__>, #Name " takes " #__VA_ARGS__ " on dav-2201");                                  \
         const size_t n = count > 0 ? static_cast<size_t>(count) : 0;                                                                       \
-        ::opmend_sim::lanes<T>(::opmend_sim::Scalar::Name, ::opmend_sim::span(dst, n, #Name, "dst", where),                                \
-                               ::opmend_sim::span(src, n, #Name, "src", where), scalar, n);                                                 \
+        ::opmend_sim::lanes<T>(::opmend_sim::Scalar::Name, ::opmend_sim::target_of_lanes(dst, n, #Name, "dst", where),                                \
+                               ::opmend_sim::source(src, n, #Name, "src", where), scalar, n);                                                 \
     }                                                                                                                                      \
     template <class T, bool isSetMask = true>                                                                                              \
     void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, ::opmend_sim::Same<T> scalar, uint64_t mask, const uint8_t repeat,      \

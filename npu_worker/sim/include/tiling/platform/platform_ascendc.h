@@ -21,7 +21,7 @@ public:
     uint32_t GetLibApiWorkSpaceSize() const { return 16u << 20; }
     void GetCoreMemSize(const CoreMemType& type, uint64_t& bytes) const {
         switch (type) {
-            case CoreMemType::UB: bytes = ::opmend_sim::soc().ub_bytes; break;
+            case CoreMemType::UB: bytes = ::opmend_sim::soc().of(::opmend_sim::Space::UB); break;
             case CoreMemType::L1: bytes = 512u << 10; break;
             case CoreMemType::L0_A:
             case CoreMemType::L0_B: bytes = 64u << 10; break;

@@ -1,0 +1,170 @@
+// Findings: counted by rule and place, written to the side channel at the end of a launch.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <tuple>
+
+#include "opmend_sim/tensor.h"
+
+namespace opmend_sim {
+namespace {
+
+constexpr size_t kMostFindings = 256;
+
+struct Key {
+    std::string rule, severity, file;
+    int line;
+    bool operator<(const Key& other) const {
+        return std::tie(rule, severity, file, line) < std::tie(other.rule, other.severity, other.file, other.line);
+    }
+};
+struct Text {
+    std::string message, core, buffer;
+    uint64_t count = 0;
+};
+std::map<Key, Text>& findings() {
+    static std::map<Key, Text> all;
+    return all;
+}
+
+std::string escaped(const std::string& raw) {
+    std::string out;
+    for (const char c : raw) {
+        if (c == '"' || c == '\\') out += '\\', out += c;
+        else if (static_cast<unsigned char>(c) < 0x20) out += ' ';
+        else out += c;
+    }
+    return out;
+}
+
+std::string described(const Buffer* buffer) {
+    if (!buffer) return "";
+    std::string made = place(buffer->made);
+    if (!made.empty()) made = ", InitBuffer at " + made.substr(2, made.size() - 3);
+    return std::string(position_name(static_cast<AscendC::TPosition>(buffer->position))) + ", " + text(buffer->bytes) + " bytes" + made;
+}
+
+// How to mend what a rule names. A rule that stands here by its ending alone holds for every memory (ub-, l1-, l0a- ...).
+struct Mend {
+    const char* rule;
+    const char* text;
+};
+constexpr Mend kMends[] = {
+    {"datacopy-unaligned", "copy a multiple of 32 bytes, or use DataCopyPad, which takes any number of bytes"},
+    {"datacopy-empty", "skip the copy when there is nothing to copy"},
+    {"datacopypad-limits", "split the copy: at most 4095 blocks, 2097151 bytes a block, 32 bytes of padding a side"},
+    {"gm-read-out-of-range", "shorten the last tile to what is left of the tensor, and check the tiling's sizes against the tensor's shape"},
+    {"gm-write-out-of-range", "shorten the last tile to what is left of the tensor; DataCopyPad writes an exact number of bytes"},
+    {"gm-access-out-of-range", "keep the index below the tensor's number of elements"},
+    {"gm-unknown-address", "pass a device tensor's address to SetGlobalBuffer, plus an offset inside it"},
+    {"gm-null", "pass a device tensor's address to SetGlobalBuffer before the copy"},
+    {"gm-unaligned", "use an address that is a multiple of the element size"},
+    {"-overflow", "init smaller or fewer buffers: all of a memory's buffers together must fit"},
+    {"-buffer-overrun", "touch no more elements than the buffer was inited for: shrink the count, or enlarge InitBuffer"},
+    {"-out-of-range", "keep counts, repeats and strides inside the tensor"},
+    {"-unaligned", "start operands at a multiple of the memory's alignment (32 bytes in the unified buffer): choose offsets accordingly"},
+    {"null-tensor", "take the tensor from AllocTensor, DeQue or TBuf.Get before it is used"},
+    {"buffer-not-initialised", "call pipe.InitBuffer for it first"},
+    {"read-never-written", "write the whole range first (a copy, Duplicate or a computation), or touch only what was written"},
+    {"queue-leak", "call FreeTensor for every tensor that was allocated or dequeued"},
+    {"queue-double-free", "call FreeTensor once for each AllocTensor"},
+    {"queue-free-while-queued", "DeQue the tensor before FreeTensor"},
+    {"queue-use-after-free", "call FreeTensor after the tensor's last use"},
+    {"queue-foreign-tensor", "free and enqueue a tensor in the queue that allocated it"},
+    {"queue-no-free-buffer", "free each tensor before the next AllocTensor, or init more buffers"},
+    {"queue-deque-empty", "EnQue a tensor before DeQue"},
+    {"queue-full", "DeQue before the next EnQue, or init the queue with more buffers"},
+    {"queue-double-enque", "EnQue a tensor once, then DeQue it"},
+    {"queue-buffer-count", "init a queue with 1 to 64 buffers (2 for double buffering)"},
+    {"queue-live-tensors", "free tensors earlier, or use one larger buffer for several tensors"},
+    {"buffer-count", "share buffers: one TBuf can hold several tensors at offsets"},
+    {"flag-never-set", "call SetFlag with the same event and id before WaitFlag"},
+    {"flag-set-twice", "WaitFlag before the flag is set again, or use another event id"},
+    {"flag-unpaired", "pair every SetFlag with one WaitFlag of the same event and id"},
+    {"flag-id", "take event ids from AllocEventID or FetchEventID"},
+    {"flag-exhausted", "call ReleaseEventID when the flag was waited for"},
+    {"cross-core-flag-id", "use flag ids 0 to 10"},
+    {"cross-core-flag-overflow", "wait for a flag at least once every 15 sets"},
+    {"cross-core-hang", "pair every wait with the set it waits for, on every path and with the same mode and id"},
+    {"syncall-missing-core", "let every core reach every SyncAll: never inside a branch that only some cores take"},
+    {"syncall-too-many-blocks", "launch no more blocks than the device has cores"},
+    {"mask-out-of-range", "use a mask of 1 to 256 / sizeof(element) lanes"},
+    {"block-count", "launch with a blockDim of 1 to 65535"},
+    {"cross-core-overlap", "give each core a range of its own, put SyncAll between, or use atomics"},
+    {"cross-core-race", "put SyncAll (or a cross-core flag) between one core's write and another core's read"},
+    {"cache-line-shared", "scalar writes go by 64-byte cache lines: give each core whole lines, or write with DataCopyPad"},
+    {"missing-sync", "hand the buffer over with a queue, or SetFlag and WaitFlag between the two pipes, or PipeBarrier<PIPE_ALL>"},
+    {"wrong-core", "guard the call: if ASCEND_IS_AIV for vector calls, if ASCEND_IS_AIC for cube calls; or choose another KERNEL_TASK_TYPE"},
+    {"endless-loop", "make sure that the loop's condition can end it: check the tiling values it depends on"},
+};
+bool fits(const std::string& rule, const std::string& pattern) {
+    if (pattern[0] != '-') return rule == pattern;
+    return rule.size() > pattern.size() && rule.compare(rule.size() - pattern.size(), pattern.size(), pattern) == 0;
+}
+const char* mend_of(const std::string& rule) {
+    for (const Mend& one : kMends)
+        if (fits(rule, one.rule)) return one.text;
+    return "";
+}
+
+void count(const char* rule, const char* severity, const std::string& message, Where where, const Buffer* buffer) {
+    auto& all = findings();
+    const Key key{rule, severity, where.file ? where.file : "", where.line};
+    auto found = all.find(key);
+    if (found == all.end()) {
+        if (all.size() >= kMostFindings) return;
+        found = all.emplace(key, Text{message, current_core ? current_core->name() : "", described(buffer), 0}).first;
+    }
+    ++found->second.count;
+}
+
+bool strict() {
+    const char* text = std::getenv("OPMEND_SIM_STRICT");
+    return text && *text && std::string(text) != "0";
+}
+
+}  // namespace
+
+std::string place(Where where) {
+    return where.file && *where.file ? " (" + std::string(where.file) + ":" + std::to_string(where.line) + ")" : "";
+}
+
+void note(const char* rule, const char* severity, const std::string& message, Where where, const Buffer* buffer) {
+    count(rule, severity, message, where, buffer);
+    // Only inside a kernel: a launch's end has no kernel left to stop.
+    if (severity[0] != 'w' && current_core && strict()) throw KernelError(std::string(rule) + ": " + message + place(where));
+}
+
+void fail(const char* rule, const std::string& message, Where where, const Buffer* buffer) {
+    count(rule, "error", message, where, buffer);
+    throw KernelError(std::string(rule) + ": " + message + place(where));
+}
+
+void unsupported(const std::string& what, Where where) {
+    count("unsupported", "error", what, where, nullptr);
+    throw KernelError("unsupported by the simulator: " + what + place(where));
+}
+
+void flush_report() {
+    auto& all = findings();
+    if (all.empty()) return;
+    const char* path = std::getenv("OPMEND_SIM_REPORT");
+    if (path && *path) {
+        if (FILE* out = std::fopen(path, "a")) {
+            for (const auto& [key, value] : all) {
+                std::fprintf(out, "{\"rule\": \"%s\", \"severity\": \"%s\", \"message\": \"%s\", ", escaped(key.rule).c_str(),
+                             key.severity.c_str(), escaped(value.message).c_str());
+                if (!key.file.empty()) std::fprintf(out, "\"file\": \"%s\", \"line\": %d, ", escaped(key.file).c_str(), key.line);
+                if (!value.core.empty()) std::fprintf(out, "\"core\": \"%s\", ", value.core.c_str());
+                if (!value.buffer.empty()) std::fprintf(out, "\"buffer\": \"%s\", ", escaped(value.buffer).c_str());
+                if (const char* mend = mend_of(key.rule); *mend) std::fprintf(out, "\"mend\": \"%s\", ", escaped(mend).c_str());
+                std::fprintf(out, "\"count\": %llu}\n", static_cast<unsigned long long>(value.count));
+            }
+            std::fclose(out);
+        }
+    }
+    all.clear();
+}
+
+}  // namespace opmend_sim

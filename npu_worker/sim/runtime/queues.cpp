@@ -1,0 +1,107 @@
+// The queue protocol, and the flags between pipes.
+#include "opmend_sim/pipe.h"
+#include "opmend_sim/sync.h"
+
+namespace opmend_sim {
+
+void Queue::init(Pool* pool, uint32_t number, uint32_t bytes, Where where) {
+    if (number == 0 || number > kMost) fail("queue-buffer-count", "InitBuffer with " + text(number) + " buffers; a queue takes 1 to 64", where);
+    Core& now = core();
+    const uint32_t rounded = (bytes + 31) / 32 * 32;
+    count = static_cast<int>(number);
+    waiting = head = 0;
+    const AscendC::TPosition at = host();
+    for (uint32_t i = 0; i < number; ++i) {
+        uint8_t* data = pool ? pool->take(rounded, where) : now.take(space_of(at), rounded, where);
+        buffers[i] = now.add_buffer(data, rounded, BufferState::Free, static_cast<uint8_t>(at), where);
+    }
+}
+
+Buffer* Queue::alloc(Where where) {
+    if (count == 0) fail("buffer-not-initialised", "AllocTensor before InitBuffer", where);
+    for (int i = 0; i < count; ++i) {
+        if (buffers[i]->state != BufferState::Free) continue;
+        buffers[i]->state = BufferState::Allocated;
+        buffers[i]->where = where;
+        forget_local(buffers[i]->data, buffers[i]->bytes);
+        return buffers[i];
+    }
+    fail("queue-no-free-buffer", "AllocTensor finds all " + text(count) + " buffers in use (missing FreeTensor?): the device hangs", where, buffers[0]);
+}
+
+void Queue::enqueue(Buffer* buffer, Where where) {
+    if (!buffer || buffer->state == BufferState::Plain) {
+        note("queue-foreign-tensor", "violation", "EnQue of a tensor that no AllocTensor gave", where, buffer);
+        if (!buffer) fail("queue-foreign-tensor", "EnQue of an empty tensor", where);
+    } else if (buffer->state == BufferState::Queued) {
+        fail("queue-double-enque", "EnQue of a tensor that is in a queue already", where, buffer);
+    } else if (buffer->state == BufferState::Free) {
+        note("queue-use-after-free", "violation", "EnQue of a tensor that was freed", where, buffer);
+    }
+    if (waiting >= (depth > 0 ? depth : kMost) && waiting >= count)
+        fail("queue-full", "EnQue into a queue that holds " + text(waiting) + " tensors already: the device hangs", where, buffer);
+    if (waiting >= kMost) fail("queue-full", "EnQue into a full queue", where, buffer);
+    if (buffer->state != BufferState::Plain) {
+        buffer->state = BufferState::Queued;
+        buffer->where = where;
+    }
+    line[(head + waiting) % kMost] = buffer;
+    ++waiting;
+}
+
+Buffer* Queue::dequeue(Where where) {
+    if (waiting == 0) fail("queue-deque-empty", "DeQue from an empty queue (missing EnQue?): the device hangs", where, count ? buffers[0] : nullptr);
+    Buffer* buffer = line[head];
+    head = (head + 1) % kMost;
+    --waiting;
+    if (buffer->state != BufferState::Plain) {
+        buffer->state = BufferState::Dequeued;
+        buffer->where = where;
+    }
+    return buffer;
+}
+
+void Queue::release(Buffer* buffer, Where where) {
+    if (!buffer) fail("queue-foreign-tensor", "FreeTensor of an empty tensor", where);
+    bool own = false;
+    for (int i = 0; i < count; ++i) own = own || buffers[i] == buffer;
+    if (!own) note("queue-foreign-tensor", "violation", "FreeTensor of a tensor that belongs to another queue", where, buffer);
+    if (buffer->state == BufferState::Plain) return;
+    if (buffer->state == BufferState::Free) note("queue-double-free", "violation", "FreeTensor of a tensor that is free already", where, buffer);
+    if (buffer->state == BufferState::Queued)
+        note("queue-free-while-queued", "violation", "FreeTensor of a tensor that still waits in a queue", where, buffer);
+    buffer->state = BufferState::Free;
+    buffer->where = where;
+}
+
+bool Queue::idle() const {
+    for (int i = 0; i < count; ++i)
+        if (buffers[i]->state == BufferState::Free) return true;
+    return false;
+}
+
+void set_flag(int event, int id, Where where) {
+    Core& now = core();
+    if (id < 0 || id > 7) fail("flag-id", "SetFlag with event id " + std::to_string(id) + "; ids are 0 to 7", where);
+    if (now.events_set[event] >> id & 1) note("flag-set-twice", "violation", "SetFlag on an event that is set already", where);
+    now.events_set[event] |= 1u << id;
+}
+
+void wait_flag(int event, int id, Where where) {
+    Core& now = core();
+    if (id < 0 || id > 7) fail("flag-id", "WaitFlag with event id " + std::to_string(id) + "; ids are 0 to 7", where);
+    if (!(now.events_set[event] >> id & 1)) note("flag-never-set", "violation", "WaitFlag on an event that nothing set: the device may hang", where);
+    now.events_set[event] &= ~(1u << id);
+}
+
+int take_event(int event, Where where) {
+    Core& now = core();
+    for (int id = 0; id < 8; ++id) {
+        if (now.events_taken[event] >> id & 1) continue;
+        now.events_taken[event] |= 1u << id;
+        return id;
+    }
+    fail("flag-exhausted", "all 8 event ids of this HardEvent are taken (missing ReleaseEventID?)", where);
+}
+
+}  // namespace opmend_sim
