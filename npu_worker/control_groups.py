@@ -101,10 +101,10 @@ def _parent() -> Path | None:
 
 def _places() -> list[Path]:
     """Groups to try: this process's own, then those above it; the pids controller of version 1 first."""
-    own = {}
+    own: dict[str, PurePosixPath] = {}
     for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        own[controllers] = PurePosixPath(path)
+        _, controllers, group = line.split(":", 2)
+        own[controllers] = PurePosixPath(group)
     found = []
     for line in Path("/proc/self/mounts").read_text().splitlines():
         _, mount, kind, options, *_ = line.split(" ")
