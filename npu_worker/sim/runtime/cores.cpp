@@ -218,6 +218,7 @@ struct Run {
     void finish(std::unique_ptr<Fiber> fiber) {
         ++ended;
         error = fiber->error;
+        if (!error) count_core(fiber->core.cost, fiber->core.unit == Unit::Vector);
         // A fiber that ended by an error may hold what its stack never released.
         if (!error && spare_fibers().size() < kMostSpare) spare_fibers().push_back(std::move(fiber));
     }
@@ -316,6 +317,8 @@ void run_blocks(uint32_t blocks, Task task, const std::string& kernel, const std
     }
     ++launches_ended;
     flush_report();
+    if (error) forget_cost();
+    else flush_cost(kernel);
     if (error) std::rethrow_exception(error);
 }
 

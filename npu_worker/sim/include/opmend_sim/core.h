@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "opmend_sim/cost.h"
 #include "opmend_sim/numeric.h"
 #include "opmend_sim/report.h"
 #include "opmend_sim/soc.h"
@@ -71,6 +72,7 @@ struct Core {
     uint32_t events_set[64] = {};   // one word a HardEvent, one bit an event id
     uint32_t events_taken[64] = {};
     float deq_scale = 1.0f;
+    Cost cost;
 
     bool has_vector() const { return unit != Unit::Cube; }
     bool has_cube() const { return unit != Unit::Vector; }
