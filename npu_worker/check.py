@@ -16,8 +16,10 @@ from typing import Any, NoReturn
 
 from npu_worker.compile import DEVICES, compile_workspace
 from npu_worker.limits import ValidationLimits
+from npu_worker.order import order_check, order_dependent
 from npu_worker.runner.process import Runner
 from npu_worker.sandbox import Mode
+from npu_worker.sim.report import merged_findings
 from npu_worker.validate import validate
 from schema.compact import compact_set
 from schema.errors import BadInput, InfrastructureError, OpmendError
@@ -25,6 +27,9 @@ from schema.results import CaseSet, CaseStatus, Compilation, FailureType, Valida
 from schema.settings import Settings
 from schema.texts import shown
 from schema.workspace import Workspace
+
+# Nothing to compare: the reference or the adapter failed.
+_NOT_RUN = (FailureType.EXECUTION_ABORTED, FailureType.IMPORT_FAILED)
 
 
 def check(
@@ -34,11 +39,13 @@ def check(
     device: str = "sim",
     max_elements: int | None = None,
     seed: int | None = None,
+    order: bool = False,
     settings: Settings | None = None,
 ) -> dict[str, Any]:
     """What `--json` prints, as a dictionary.
 
     Args:
+        order: run each case again with its cores in reverse (npu_worker/order.py); what differs joins the findings.
         max_elements: the size limit; None takes the one of the cohort that the directory lies in, 0 means none.
         seed: where input values come from; None takes the workspace's.
 
@@ -73,6 +80,14 @@ def check(
                 runner=runner,
             )
             timings |= validation.timings
+            if order and validation.failure_type not in _NOT_RUN:
+                started = time.monotonic()
+                unlike = order_check(
+                    workspace, runner=runner, indices=indices, seed=validation.seed, max_elements=limit
+                )
+                findings = merged_findings([*validation.findings, *unlike])
+                validation = validation.model_copy(update={"findings": findings})
+                timings["order"] = round(time.monotonic() - started, 6)
     return report(
         workspace, build.compilation, validation, compact=compact, max_elements=limit, timings=timings
     )
@@ -116,7 +131,7 @@ def report(
             "extension": workspace.extension,
             "kernel_paths": list(workspace.kernel_paths),
         },
-        "passed": validation is not None and validation.passed,
+        "passed": validation is not None and validation.passed and not order_dependent(validation.findings),
         "failure_type": failure.value,
         "match_rate": validation.match_rate if validation is not None else None,
         "coverage": validation.coverage if validation is not None else 0.0,
@@ -137,6 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             device=options.device,
             max_elements=options.max_elements,
             seed=options.seed,
+            order=options.order_check,
         )
     except OpmendError as error:
         return _tell(error, as_json=options is None or options.json)
@@ -174,6 +190,11 @@ def _parser() -> argparse.ArgumentParser:
         help="leave larger cases out (0: none); default: the limit of the cohort around it",
     )
     parser.add_argument("--seed", type=int, help="where input values come from; default: the workspace's")
+    parser.add_argument(
+        "--order-check",
+        action="store_true",
+        help="run again with the cores in reverse and compare bit for bit",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser
 

@@ -6,7 +6,6 @@ the same candidate, cases and seed give the same result (timings aside) on one m
 """
 
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -19,10 +18,20 @@ from npu_worker.runner.process import CaseRun, Ending, Runner
 from npu_worker.runner.reference import Reference, ReferenceFailed
 from npu_worker.runner.torch_npu import UNSUPPORTED
 from npu_worker.sandbox import Mode
+from npu_worker.sim.report import added_costs, merged_findings
 from npu_worker.tolerance import profile_named
 from schema.cases import Case
 from schema.errors import BadInput
-from schema.results import CaseResult, CaseSet, CaseStatus, Deviation, FailureType, Finding, Validation
+from schema.results import (
+    CaseResult,
+    CaseSet,
+    CaseStatus,
+    CostCounters,
+    Deviation,
+    FailureType,
+    Finding,
+    Validation,
+)
 from schema.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -133,7 +142,8 @@ class _Task:
     progress: Callable[[CaseResult], None] | None
     results: list[CaseResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
-    findings: Counter[Finding] = field(default_factory=Counter)
+    findings: list[Finding] = field(default_factory=list)
+    costs: CostCounters | None = None
     timings: dict[str, float] = field(default_factory=dict)
     aborted: str = ""
     import_failed: str = ""
@@ -209,8 +219,8 @@ class _Task:
                 done = self.runner.run(inputs, seed=seed, init=reference.init, seconds=seconds)
             except BadInput as error:
                 raise _Aborted(f"case {index} ({case.name}): {error}") from error
-        for finding in done.findings:
-            self.findings[finding.model_copy(update={"count": 1})] += finding.count
+        self.findings = list(merged_findings([*self.findings, *done.findings]))
+        self.costs = added_costs(self.costs, done.costs)
         if done.ending is not Ending.OUTPUTS:
             return self._ended(index, case, done)
         with self._timed("reference"):
@@ -265,7 +275,7 @@ class _Task:
         return _Stopwatch(self.timings, name)
 
     def _validation(self, asked: int, cut: int) -> Validation:
-        findings = [finding.model_copy(update={"count": count}) for finding, count in self.findings.items()]
+        findings = list(self.findings)
         if self.runner.mode is Mode.OFF:
             findings.append(
                 Finding(
@@ -286,6 +296,7 @@ class _Task:
             findings=tuple(findings),
             message=message,
             timings={name: round(float(seconds), 6) for name, seconds in self.timings.items()},
+            costs=self.costs,
         )
 
     def _failure(self, asked: int, cut: int) -> tuple[FailureType, str]:

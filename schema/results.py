@@ -108,6 +108,9 @@ class Finding(Record):
         severity: "error", "violation" (hardware would go on, wrongly) or "warning".
         file: workspace-relative path, if known. line: 1-based.
         count: how often it was seen.
+        core: the core that it was first seen on, for example "AIV 3".
+        buffer: the local buffer that it is about: position, size, and where InitBuffer made it.
+        mend: how this rule is usually mended, one sentence without a full stop.
     """
 
     rule: str
@@ -116,6 +119,27 @@ class Finding(Record):
     file: str | None = None
     line: int | None = None
     count: int = 1
+    core: str | None = None
+    buffer: str | None = None
+    mend: str | None = None
+
+
+class CostCounters(Record):
+    """What the simulator counted while launches ran (docs/simulator.md, Costs). No measure of time on a device.
+
+    Attributes:
+        launches: kernel launches that were counted.
+        total: each counter summed over all cores of all launches: vector repeats, bytes moved, scalar accesses, ...
+        worst: each counter of the costliest core of a launch, summed over launches: what the others wait for.
+        worst_core: that core in the costliest launch, for example "AIV 3".
+        cycles: estimated cycles of the costliest cores, summed over launches; None where the SoC has no estimate.
+    """
+
+    launches: int = 0
+    total: dict[str, int] = Field(default_factory=dict)
+    worst: dict[str, int] = Field(default_factory=dict)
+    worst_core: str = ""
+    cycles: int | None = None
 
 
 class Forensics(Record):
@@ -162,6 +186,7 @@ class Validation(Record):
         coverage: cases run / cases of the set; below 1.0 the coverage is reduced (size limit).
         complete: every case of the set that is not cut ran to an end of its own.
         seed: the seed all inputs of this validation came from.
+        costs: what the simulator counted, summed over cases; None where it counted nothing.
     """
 
     case_set: CaseSet
@@ -174,6 +199,7 @@ class Validation(Record):
     findings: tuple[Finding, ...] = ()
     message: str = ""
     timings: dict[str, float] = Field(default_factory=dict)
+    costs: CostCounters | None = None
 
     @property
     def ran(self) -> tuple[CaseResult, ...]:

@@ -28,11 +28,20 @@ def check(
     directory: WorkspaceDirectory,
     cases: Annotated[str, typer.Option(help="compact or full.")] = "compact",
     device: Annotated[str, typer.Option(help="sim.")] = "sim",
+    order_check: Annotated[
+        bool,
+        typer.Option(
+            "--order-check",
+            help="Run each case again with its cores in reverse order and other unwritten memory; "
+            "outputs must not change.",
+        ),
+    ] = False,
     json: Json = False,
 ) -> None:
     """Compile, validate, analyse and scan one workspace, without a queue or a store.
 
-    Exit code 0 when every case passes and the verdict is CLEAN, else 1.
+    Exit code 0 when every case passes, the order check (if asked for) finds nothing but warnings, and the verdict is
+    CLEAN, else 1.
     """
     from coordinator.cli.output import console, print_json
     from coordinator.local.check import check_workspace
@@ -45,7 +54,9 @@ def check(
         raise BadInput(
             f"no device {device!r}", mend="use --device sim; real hosts over SSH come with a later version"
         )
-    answer = check_workspace(directory, cases=cases, device=device, settings=Settings.load())
+    answer = check_workspace(
+        directory, cases=cases, device=device, settings=Settings.load(), order=order_check
+    )
     if json:
         print_json(answer)
     else:
@@ -83,7 +94,33 @@ def _print_check(out: "Console", answer: dict[str, Any]) -> None:
         count = sum(finding.get("count", 1) for finding in group)
         times = f" (×{count})" if count > 1 else ""
         out.print(f"{severity} {rule}: {where}{group[0]['message']}{times}", markup=False)
+        about = [group[0][name] for name in ("core", "buffer") if group[0].get(name)]
+        if about:
+            out.print(f"    at {'; '.join(about)}", markup=False)
+        if group[0].get("mend"):
+            out.print(f"    mend: {group[0]['mend']}", markup=False)
+    _print_costs(out, answer["costs"])
     _print_reasons(out, answer["reasons"])
+
+
+def _print_costs(out: "Console", costs: dict[str, Any] | None) -> None:
+    from rich.table import Table
+
+    if not costs:
+        return
+    launches = f"{costs['launches']} launch" + ("es" if costs["launches"] != 1 else "")
+    cycles = f", about {costs['cycles']:,} cycles" if costs["cycles"] is not None else ""
+    out.print(f"[bold]costs[/] of {launches}{cycles} (counted by the simulator, not measured on a device)")
+    table = Table("counter", box=None, pad_edge=False)
+    table.add_column("all cores", justify="right")
+    table.add_column(
+        f"costliest ({costs['worst_core']})" if costs["worst_core"] else "costliest", justify="right"
+    )
+    for name, number in costs["total"].items():
+        if number:
+            worst = costs["worst"].get(name)
+            table.add_row(name.replace("_", " "), f"{number:,}", f"{worst:,}" if worst is not None else "")
+    out.print(table)
 
 
 def integrity(

@@ -15,8 +15,13 @@ from schema.workspace import Workspace
 TIMEOUT = 3600.0
 
 
-def check_workspace(directory: Path, *, cases: str, device: str, settings: Settings) -> dict[str, Any]:
+def check_workspace(
+    directory: Path, *, cases: str, device: str, settings: Settings, order: bool = False
+) -> dict[str, Any]:
     """Compile, validate, forensics and integrity of one workspace.
+
+    Args:
+        order: run each case again with its cores in reverse; a result that depends on it has not passed.
 
     Returns:
         The document of `opmend check --json` (design.md, Commands).
@@ -26,15 +31,16 @@ def check_workspace(directory: Path, *, cases: str, device: str, settings: Setti
         InfrastructureError: this machine can't measure it.
     """
     workspace = Workspace.from_directory(directory)
-    measured = _measure(directory, cases=cases, device=device, settings=settings)
+    measured = _measure(directory, cases=cases, device=device, settings=settings, order=order)
     integrity = scan(dict(workspace.files))
     compilation, validation = measured["compilation"], measured.get("validation") or {}
     failure = validation.get("failure_type") or compilation["failure_type"]
     results = validation.get("cases", [])
     ran = [case for case in results if case["status"] != "cut"]
     passed = sum(case["status"] == "passed" for case in ran)
+    whole = failure == "success" and measured["passed"] and integrity.verdict == "CLEAN"
     return {
-        "outcome": "passed" if failure == "success" and integrity.verdict == "CLEAN" else "failed",
+        "outcome": "passed" if whole else "failed",
         "failure_type": failure,
         "match_rate": passed / len(ran) if ran else None,
         "cases": results,
@@ -43,14 +49,20 @@ def check_workspace(directory: Path, *, cases: str, device: str, settings: Setti
         "verdict": integrity.verdict,
         "reasons": [reason.model_dump(mode="json") for reason in integrity.reasons],
         "coverage": validation.get("coverage"),
-        "timings": {"compile": compilation.get("seconds"), **validation.get("timings", {})},
+        "timings": {
+            "compile": compilation.get("seconds"),
+            **validation.get("timings", {}),
+            **({"order": measured["timings"]["order"]} if "order" in measured["timings"] else {}),
+        },
+        "costs": validation.get("costs"),
         "message": validation.get("message") or compilation.get("log") or "",
     }
 
 
-def _measure(directory: Path, *, cases: str, device: str, settings: Settings) -> dict[str, Any]:
+def _measure(directory: Path, *, cases: str, device: str, settings: Settings, order: bool) -> dict[str, Any]:
     command = [sys.executable, "-W", "ignore", "-m", "npu_worker.check", str(directory)]
     command += ["--cases", cases, "--device", device, "--json"]
+    command += ["--order-check"] if order else []
     try:
         done = subprocess.run(
             command,

@@ -211,7 +211,7 @@ class _Case:
         self._lay_out()
         values = wire.rebuild(header["inputs"], self._payload)
         start = wire.rebuild(header["init"], self._payload)
-        poison.install()
+        poison.install(bytes.fromhex(header.get("canary", "")) or poison.CANARY)
         torch_npu.install()
         module = _import(self._home / "model_new_ascendc.py")
         self._enter("construct")
@@ -249,6 +249,7 @@ class _Case:
         os.chdir(self._home)
         os.environ["OPMEND_SIM_REPORT"] = str(self._scratch / "report.jsonl")
         os.environ["TMPDIR"] = str(self._scratch)
+        os.environ.update(self._header.get("environment", {}))
         sys.dont_write_bytecode = True
         sys.path[:0] = [str(self._home), str(build)]
 

@@ -18,8 +18,8 @@ _WHOLE = {2: "int16", 4: "int32", 8: "int64"}
 _METHODS = ("new_empty", "new_empty_strided")
 
 
-def fill(tensor: Any) -> Any:
-    """Overwrite a CPU tensor with the canary, in place; other tensors are left as they are."""
+def fill(tensor: Any, word: bytes = CANARY) -> Any:
+    """Overwrite a CPU tensor with the canary (or another word), in place; other tensors are left as they are."""
     import torch
 
     if tensor.device.type != "cpu" or tensor.layout != torch.strided or not tensor.numel():
@@ -31,25 +31,27 @@ def fill(tensor: Any) -> Any:
         size = flat.element_size()
         if size == 1:
             # A byte holds half of the pattern; for bool any byte but 0 and 1 would be undefined.
-            flat.view(torch.uint8).fill_(1 if tensor.dtype == torch.bool else CANARY[0])
+            flat.view(torch.uint8).fill_(1 if tensor.dtype == torch.bool else word[0])
         elif size in _WHOLE:
-            word = int.from_bytes(CANARY * 2, "little") & ((1 << 8 * size) - 1)
-            flat.view(getattr(torch, _WHOLE[size])).fill_(word)
+            bits = int.from_bytes(word * 2, "little") & ((1 << 8 * size) - 1)
+            # As torch's signed integers have it.
+            bits -= (bits >> (8 * size - 1)) << (8 * size)
+            flat.view(getattr(torch, _WHOLE[size])).fill_(bits)
     return tensor
 
 
-def install() -> None:
-    """Make torch's allocations of this process return poisoned memory."""
+def install(word: bytes = CANARY) -> None:
+    """Make torch's allocations of this process return memory that is full of `word` (4 bytes)."""
     import torch
 
     for owner, names in ((torch, _ALLOCATORS), (torch.Tensor, _METHODS)):
         for name in names:
-            setattr(owner, name, _poisoned(getattr(owner, name)))
+            setattr(owner, name, _poisoned(getattr(owner, name), word))
 
 
-def _poisoned(allocate: Callable[..., Any]) -> Callable[..., Any]:
+def _poisoned(allocate: Callable[..., Any], word: bytes) -> Callable[..., Any]:
     @wraps(allocate)
     def poisoned(*args: Any, **kwargs: Any) -> Any:
-        return fill(allocate(*args, **kwargs))
+        return fill(allocate(*args, **kwargs), word)
 
     return poisoned

@@ -5,7 +5,6 @@ crash costs milliseconds. Should the warm process itself fall (a hostile child k
 starts another.
 """
 
-import json
 import select
 import shutil
 import socket
@@ -20,13 +19,14 @@ from typing import Any
 
 from npu_worker.limits import MIB, SandboxLimits, ValidationLimits
 from npu_worker.runner import wire
+from npu_worker.runner.poison import CANARY
 from npu_worker.sandbox import SCRATCH, Mode, Sandboxed, Stop, View, start
+from npu_worker.sim.report import parse_report
 from schema.errors import BadInput, SandboxUnavailable, ToolchainMissing
-from schema.results import Finding
+from schema.results import CostCounters, Finding
 
 _INSIDE = "/opmend/runner"
 _GRACE_SECONDS = 10.0
-_MOST_FINDINGS = 200
 _BOOT = (
     "import sys; sys.path.insert(0, {path!r}); from {package}.candidate import main; main({fd}, {scratch!r})"
 )
@@ -54,6 +54,7 @@ class CaseRun:
         message: what went wrong, one line.
         printed: the last text that it printed.
         findings: what the simulator reported.
+        costs: what the simulator counted; None where it counted nothing.
     """
 
     ending: Ending
@@ -63,6 +64,20 @@ class CaseRun:
     message: str = ""
     printed: str = ""
     findings: tuple[Finding, ...] = ()
+    costs: CostCounters | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimMachine:
+    """A simulator that differs from the usual one where no right kernel can tell.
+
+    Attributes:
+        order: OPMEND_SIM_ORDER: "" (block order), "reverse" or "seed:N".
+        poison: the four bytes, in memory order, that fill memory nobody wrote: local, and new tensors' too.
+    """
+
+    order: str = ""
+    poison: bytes = CANARY
 
 
 class Runner:
@@ -157,6 +172,7 @@ class Runner:
         seed: int,
         init: Sequence[Any] = (),
         seconds: float | None = None,
+        machine: SimMachine | None = None,
     ) -> CaseRun:
         """Run one case: import the adapter, construct ModelNew(*init), call forward.
 
@@ -164,6 +180,7 @@ class Runner:
             inputs: values by name, in the order of forward's parameters; copied, never shared.
             seed: what torch's generator is seeded with before the construction and before forward.
             seconds: a tighter limit than the validation's own.
+            machine: how the simulator runs the case; None as always.
 
         Raises:
             BadInput: a value that can't be passed.
@@ -180,6 +197,12 @@ class Runner:
             "printed": self.limits.printed_bytes,
             "names": list(inputs),
         }
+        if machine is not None:
+            header["environment"] = {
+                "OPMEND_SIM_ORDER": machine.order,
+                "OPMEND_SIM_POISON": machine.poison[::-1].hex(),
+            }
+            header["canary"] = machine.poison.hex()
         try:
             header["inputs"] = wire.describe(list(inputs.values()), payload, most_bytes=1 << 40)
             header["init"] = wire.describe(list(init), payload, most_bytes=1 << 40)
@@ -322,8 +345,9 @@ class Runner:
         facts: dict[str, Any] = {
             "phase": str(done.get("phase")),
             "printed": str(done.get("printed", "")),
-            "findings": parse_findings(str(done.get("report", ""))),
         }
+        report = parse_report(str(done.get("report", "")))
+        facts["findings"], facts["costs"] = report.findings, report.costs
         whole = float(done.get("seconds", 0.0))
         if not done.get("clean"):
             self.close()  # something in the scratch directory resists: the next case gets a new sandbox
@@ -369,34 +393,6 @@ class _Broken(Exception):
         self.ending = ending
         self.message = message
         super().__init__(message)
-
-
-def parse_findings(report: str) -> tuple[Finding, ...]:
-    """The simulator's report (JSON lines) as findings; lines that are none are dropped, equal ones are counted."""
-    found: dict[tuple[str, str, str, str | None, int | None], int] = {}
-    for line in report.splitlines():
-        try:
-            entry = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if not isinstance(entry, dict) or not isinstance(entry.get("rule"), str):
-            continue
-        file, number, count = entry.get("file"), entry.get("line"), entry.get("count", 1)
-        severity = entry.get("severity")
-        key = (
-            entry["rule"][:100],
-            str(entry.get("message", ""))[:500],
-            severity if severity in ("error", "violation", "warning") else "violation",
-            file[:300] if isinstance(file, str) and file else None,
-            number if isinstance(number, int) and not isinstance(number, bool) and number > 0 else None,
-        )
-        more = count if isinstance(count, int) and not isinstance(count, bool) and 0 < count < 1 << 60 else 1
-        if key in found or len(found) < _MOST_FINDINGS:
-            found[key] = found.get(key, 0) + more
-    return tuple(
-        Finding(rule=rule, message=message, severity=severity, file=file, line=line, count=count)
-        for (rule, message, severity, file, line), count in found.items()
-    )
 
 
 def _signal_name(number: Any) -> str:

@@ -1,61 +1,143 @@
-"""Reads the simulator's side channel: the JSON-lines file that OPMEND_SIM_REPORT names."""
+"""Reads the simulator's side channel: the JSON-lines file that OPMEND_SIM_REPORT names.
+
+Two kinds of lines: a finding, {"rule", "severity", "message", "file", "line", "core", "buffer", "mend", "count"}, and
+the costs of one launch, {"costs": {counter: number}, "worst": {counter: number}, "core": name, "cycles": number}. The
+file was written beside hostile code: lines that do not fit are left out, and every text and number is bounded.
+"""
 
 import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from schema.results import Finding
+from schema.results import CostCounters, Finding
 
+MOST_FINDINGS = 200
 _MOST_BYTES = 4 * 1024 * 1024
+_MOST_COUNTERS = 64
+_MOST_COUNT = 1 << 60
 _SEVERITIES = ("error", "violation", "warning")
 
 
-def read_report(path: Path, *, most: int = 256) -> tuple[Finding, ...]:
-    """Findings of a process, equal ones added up, errors first, then in order of appearance.
+@dataclass(frozen=True, kw_only=True)
+class SimReport:
+    """What one process's side channel said."""
 
-    The file was written beside hostile code: lines that do not fit are left out, and so is all past 4 MiB.
-    """
+    findings: tuple[Finding, ...] = ()
+    costs: CostCounters | None = None
+
+
+def read_report(path: Path) -> tuple[Finding, ...]:
+    """Findings in a side channel's file; none if there is no file. All past 4 MiB is left out."""
     try:
         with path.open("rb") as source:
             text = source.read(_MOST_BYTES).decode("utf-8", errors="replace")
     except FileNotFoundError:
         return ()
-    merged: dict[tuple[str, str, str | None, int | None], Finding] = {}
+    return parse_report(text).findings
+
+
+def parse_report(text: str) -> SimReport:
+    """The side channel's text: findings as `merged_findings` has them, costs of all launches added up."""
+    findings: list[Finding] = []
+    costs: CostCounters | None = None
     for line in text.splitlines():
-        finding = _finding(line)
-        if finding is None:
+        try:
+            record: Any = json.loads(line)
+        except (ValueError, RecursionError):
             continue
-        key = (finding.rule, finding.severity, finding.file, finding.line)
+        if not isinstance(record, dict):
+            continue
+        if "costs" in record:
+            costs = added_costs(costs, _costs(record))
+        elif (finding := _finding(record)) is not None:
+            findings.append(finding)
+    return SimReport(findings=merged_findings(findings), costs=costs)
+
+
+def merged_findings(findings: Iterable[Finding], *, most: int = MOST_FINDINGS) -> tuple[Finding, ...]:
+    """Findings of one rule at one place as one (the first's words, counts added), errors first, else as they came.
+
+    Findings without a place are told apart by their message.
+    """
+    merged: dict[tuple[str, ...], Finding] = {}
+    for finding in findings:
+        place = f"{finding.file}:{finding.line}" if finding.file else f"said {finding.message}"
+        key = (finding.rule, finding.severity, place)
         known = merged.get(key)
-        if known is None and len(merged) >= most:
-            continue
-        merged[key] = (
-            finding if known is None else known.model_copy(update={"count": known.count + finding.count})
-        )
+        if known is not None:
+            merged[key] = known.model_copy(update={"count": min(known.count + finding.count, _MOST_COUNT)})
+        elif len(merged) < most:
+            merged[key] = finding
     return tuple(sorted(merged.values(), key=lambda finding: _SEVERITIES.index(finding.severity)))
 
 
-def _finding(line: str) -> Finding | None:
-    try:
-        record: Any = json.loads(line)
-    except ValueError:
+def added_costs(one: CostCounters | None, other: CostCounters | None) -> CostCounters | None:
+    """Both together: counters, launches and cycles added; the costlier one's worst core."""
+    if one is None or other is None:
+        return one or other
+    known = one.cycles is not None and other.cycles is not None
+    return CostCounters(
+        launches=one.launches + other.launches,
+        total=_added(one.total, other.total),
+        worst=_added(one.worst, other.worst),
+        worst_core=one.worst_core if (one.cycles or 0) >= (other.cycles or 0) else other.worst_core,
+        cycles=(one.cycles or 0) + (other.cycles or 0) if known else None,
+    )
+
+
+def _added(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    names = list(dict.fromkeys([*one, *other]))[:_MOST_COUNTERS]
+    return {name: min(one.get(name, 0) + other.get(name, 0), _MOST_COUNT) for name in names}
+
+
+def _finding(record: Mapping[str, Any]) -> Finding | None:
+    rule, severity = record.get("rule"), record.get("severity", "violation")
+    if not isinstance(rule, str) or not rule or severity not in _SEVERITIES:
         return None
-    if not isinstance(record, dict):
-        return None
-    rule, message, severity = record.get("rule"), record.get("message"), record.get("severity")
-    file, place, count = record.get("file"), record.get("line"), record.get("count")
-    if not (
-        isinstance(rule, str)
-        and isinstance(message, str)
-        and severity in _SEVERITIES
-        and isinstance(count, int)
-    ):
-        return None
+    file = _text(record.get("file"), 300)
     return Finding(
-        rule=rule[:80],
-        message=message[:500],
-        severity=str(severity),
-        file=file[:200] if isinstance(file, str) else None,
-        line=place if isinstance(place, int) else None,
-        count=max(1, count),
+        rule=rule[:100],
+        message=_text(record.get("message"), 500) or "",
+        severity=severity,
+        file=file,
+        line=_whole(record.get("line")) if file else None,
+        count=_whole(record.get("count")) or 1,
+        core=_text(record.get("core"), 40),
+        buffer=_text(record.get("buffer"), 300),
+        mend=_text(record.get("mend"), 300),
+    )
+
+
+def _costs(record: Mapping[str, Any]) -> CostCounters | None:
+    total, worst = _counters(record["costs"]), _counters(record.get("worst"))
+    if not total:
+        return None
+    return CostCounters(
+        launches=1,
+        total=total,
+        worst=worst,
+        worst_core=_text(record.get("core"), 40) or "",
+        cycles=_whole(record.get("cycles")),
+    )
+
+
+def _counters(value: object) -> dict[str, int]:
+    if not isinstance(value, dict):
+        return {}
+    counters = {name[:60]: _whole(number) or 0 for name, number in value.items() if isinstance(name, str)}
+    return dict(list(counters.items())[:_MOST_COUNTERS])
+
+
+def _text(value: object, most: int) -> str | None:
+    return value[:most] if isinstance(value, str) and value else None
+
+
+def _whole(value: object) -> int | None:
+    """A whole number above 0 and within bounds, else None."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return (
+        value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < _MOST_COUNT else None
     )

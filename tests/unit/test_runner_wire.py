@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from npu_worker.runner import poison, wire
-from npu_worker.runner.process import parse_findings
+from npu_worker.sim.report import parse_report
 
 DTYPES = ("float16", "bfloat16", "float32", "float64", "int8", "int32", "int64", "uint8", "bool", "complex64")
 scalars = st.one_of(st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(), st.text(max_size=5))
@@ -138,9 +138,10 @@ def test_a_report_is_read_with_its_bounds():
         "[]",
         "{",
         '{"rule": 3}',
-        '{"rule": "b", "severity": "odd"}',
+        '{"rule": "odd", "severity": "odd"}',
+        '{"rule": "b", "message": 7, "line": 3, "count": -1}',
     ]
-    first, second = parse_findings("\n".join(lines))
+    first, second = parse_report("\n".join(lines)).findings
     assert (first.rule, first.count) == ("a", 6)
     assert (second.rule, second.severity, second.count) == ("b", "violation", 1)
-    assert len(parse_findings("\n".join(f'{{"rule": "r{i}"}}' for i in range(999)))) == 200
+    assert len(parse_report("\n".join(f'{{"rule": "r{i}"}}' for i in range(999))).findings) == 200
