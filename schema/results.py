@@ -125,21 +125,29 @@ class Finding(Record):
 
 
 class CostCounters(Record):
-    """What the simulator counted while launches ran (docs/simulator.md, Costs). No measure of time on a device.
+    """What the simulator counted while launches ran, and what that comes to (docs/simulator.md, Costs).
+
+    Counters are exact; cycles are a lower bound from published data rates, and no measure of time on a device.
 
     Attributes:
+        soc: the SoC whose rates the cycles come from.
         launches: kernel launches that were counted.
-        total: each counter summed over all cores of all launches: vector repeats, bytes moved, scalar accesses, ...
-        worst: each counter of the costliest core of a launch, summed over launches: what the others wait for.
-        worst_core: that core in the costliest launch, for example "AIV 3".
-        cycles: estimated cycles of the costliest cores, summed over launches; None where the SoC has no estimate.
+        total: each counter over all cores of all launches: cores, vector_calls, vector_repeats, copies, scalars, ...
+        moved: bytes over all cores by way, for example "gm>ub".
+        pipes: cycles by pipe of the busiest core of each launch, summed over launches.
+        cycles: the busiest cores' cycles when all pipes of a core work at a time, summed over launches.
+        serial: the same when they work one after the other.
+        guessed: one of the SoC's rates is a guess.
     """
 
+    soc: str = ""
     launches: int = 0
     total: dict[str, int] = Field(default_factory=dict)
-    worst: dict[str, int] = Field(default_factory=dict)
-    worst_core: str = ""
-    cycles: int | None = None
+    moved: dict[str, int] = Field(default_factory=dict)
+    pipes: dict[str, int] = Field(default_factory=dict)
+    cycles: int = 0
+    serial: int = 0
+    guessed: bool = False
 
 
 class Forensics(Record):

@@ -104,23 +104,22 @@ def _print_check(out: "Console", answer: dict[str, Any]) -> None:
 
 
 def _print_costs(out: "Console", costs: dict[str, Any] | None) -> None:
-    from rich.table import Table
-
     if not costs:
         return
     launches = f"{costs['launches']} launch" + ("es" if costs["launches"] != 1 else "")
-    cycles = f", about {costs['cycles']:,} cycles" if costs["cycles"] is not None else ""
-    out.print(f"[bold]costs[/] of {launches}{cycles} (counted by the simulator, not measured on a device)")
-    table = Table("counter", box=None, pad_edge=False)
-    table.add_column("all cores", justify="right")
-    table.add_column(
-        f"costliest ({costs['worst_core']})" if costs["worst_core"] else "costliest", justify="right"
+    guess = ", some of them guesses" if costs["guessed"] else ""
+    out.print(
+        f"[bold]costs[/] of {launches}: at least {costs['cycles']:,} cycles of the busiest core "
+        f"(rates of {costs['soc']}{guess}; no measurement)"
     )
-    for name, number in costs["total"].items():
-        if number:
-            worst = costs["worst"].get(name)
-            table.add_row(name.replace("_", " "), f"{number:,}", f"{worst:,}" if worst is not None else "")
-    out.print(table)
+    for title, counters in (
+        ("counted", costs["total"]),
+        ("bytes", costs["moved"]),
+        ("cycles", costs["pipes"]),
+    ):
+        numbers = "  ".join(f"{name.replace('_', ' ')} {number:,}" for name, number in counters.items())
+        if numbers:
+            out.print(f"  {title:8}{numbers}", markup=False)
 
 
 def integrity(

@@ -1,8 +1,8 @@
 """Reads the simulator's side channel: the JSON-lines file that OPMEND_SIM_REPORT names.
 
 Two kinds of lines: a finding, {"rule", "severity", "message", "file", "line", "core", "buffer", "mend", "count"}, and
-the costs of one launch, {"costs": {counter: number}, "worst": {counter: number}, "core": name, "cycles": number}. The
-file was written beside hostile code: lines that do not fit are left out, and every text and number is bounded.
+the costs of launches, {"cost": {counter: number, "moved": {way: bytes}, "busiest": {"cycles", "serial", "pipes"}}}.
+The file was written beside hostile code: lines that do not fit are left out, and every text and number is bounded.
 """
 
 import json
@@ -49,8 +49,8 @@ def parse_report(text: str) -> SimReport:
             continue
         if not isinstance(record, dict):
             continue
-        if "costs" in record:
-            costs = added_costs(costs, _costs(record))
+        if "cost" in record:
+            costs = added_costs(costs, _costs(record["cost"]))
         elif (finding := _finding(record)) is not None:
             findings.append(finding)
     return SimReport(findings=merged_findings(findings), costs=costs)
@@ -74,16 +74,18 @@ def merged_findings(findings: Iterable[Finding], *, most: int = MOST_FINDINGS) -
 
 
 def added_costs(one: CostCounters | None, other: CostCounters | None) -> CostCounters | None:
-    """Both together: counters, launches and cycles added; the costlier one's worst core."""
+    """Both together, as if their launches had followed each other."""
     if one is None or other is None:
         return one or other
-    known = one.cycles is not None and other.cycles is not None
     return CostCounters(
+        soc=one.soc or other.soc,
         launches=one.launches + other.launches,
         total=_added(one.total, other.total),
-        worst=_added(one.worst, other.worst),
-        worst_core=one.worst_core if (one.cycles or 0) >= (other.cycles or 0) else other.worst_core,
-        cycles=(one.cycles or 0) + (other.cycles or 0) if known else None,
+        moved=_added(one.moved, other.moved),
+        pipes=_added(one.pipes, other.pipes),
+        cycles=min(one.cycles + other.cycles, _MOST_COUNT),
+        serial=min(one.serial + other.serial, _MOST_COUNT),
+        guessed=one.guessed or other.guessed,
     )
 
 
@@ -110,24 +112,30 @@ def _finding(record: Mapping[str, Any]) -> Finding | None:
     )
 
 
-def _costs(record: Mapping[str, Any]) -> CostCounters | None:
-    total, worst = _counters(record["costs"]), _counters(record.get("worst"))
-    if not total:
+def _costs(cost: object) -> CostCounters | None:
+    if not isinstance(cost, dict):
         return None
+    busiest = cost.get("busiest")
+    busiest = busiest if isinstance(busiest, dict) else {}
+    total = _counters(cost)
     return CostCounters(
-        launches=1,
+        soc=_text(cost.get("soc"), 40) or "",
+        launches=total.pop("launches", 1),
         total=total,
-        worst=worst,
-        worst_core=_text(record.get("core"), 40) or "",
-        cycles=_whole(record.get("cycles")),
+        moved=_counters(cost.get("moved")),
+        pipes=_counters(busiest.get("pipes")),
+        cycles=_whole(busiest.get("cycles")) or 0,
+        serial=_whole(busiest.get("serial")) or 0,
+        guessed=cost.get("rates") == "guess",
     )
 
 
 def _counters(value: object) -> dict[str, int]:
+    """The whole numbers above 0 in a JSON object."""
     if not isinstance(value, dict):
         return {}
-    counters = {name[:60]: _whole(number) or 0 for name, number in value.items() if isinstance(name, str)}
-    return dict(list(counters.items())[:_MOST_COUNTERS])
+    found = ((name[:60], _whole(number)) for name, number in value.items())
+    return {name: number for name, number in list(found)[:_MOST_COUNTERS] if number is not None}
 
 
 def _text(value: object, most: int) -> str | None:

@@ -144,4 +144,12 @@ def test_a_report_is_read_with_its_bounds():
     first, second = parse_report("\n".join(lines)).findings
     assert (first.rule, first.count) == ("a", 6)
     assert (second.rule, second.severity, second.count) == ("b", "violation", 1)
+    cost = (
+        '{"cost": {"kernel": "k", "soc": "S", "launches": 2, "cores": 8, "scalars": -1, "moved": {"gm>ub": 64}, '
+        '"busiest": {"cycles": 10, "serial": 15, "pipes": {"V": 5, "MTE2": 10}}, "rates": "guess"}}'
+    )
+    costs = parse_report("\n".join([cost, '{"cost": 3}', cost])).costs
+    assert costs is not None
+    assert (costs.soc, costs.launches, costs.total, costs.moved) == ("S", 4, {"cores": 16}, {"gm>ub": 128})
+    assert (costs.pipes, costs.cycles, costs.serial, costs.guessed) == ({"V": 10, "MTE2": 20}, 20, 30, True)
     assert len(parse_report("\n".join(f'{{"rule": "r{i}"}}' for i in range(999))).findings) == 200
