@@ -78,6 +78,18 @@ void combine(uint8_t* to, const uint8_t* from, uint64_t bytes, Atomic how, Eleme
     }
 }
 
+// Writes what lies inside the storage, as SetAtomic asks.
+void put_global(const Global& to, const uint8_t* from, const CopyShape& shape, Element element, Where where) {
+    const Atomic how = core().atomic;
+    for (uint64_t i = 0; i < shape.blocks; ++i) {
+        uint8_t* d = to.data + i * shape.destination_step;
+        const uint8_t* s = from + i * shape.source_step;
+        const Clip part = clip(d, shape.bytes, to.range);
+        if (how == Atomic::None) std::memcpy(d + part.skip, s + part.skip, part.keep);
+        else combine(d + part.skip, s + part.skip, part.keep, how, element, where);
+    }
+}
+
 }  // namespace
 
 void copy_in(Local to, Global from, CopyShape shape, const char* call, Where where) {
@@ -131,15 +143,25 @@ void copy_out(Global to, Local from, CopyShape shape, Element element, const cha
     if (shape.blocks == 0 || shape.bytes == 0) return;
     check_local(from, reach_of(shape, shape.source_step, shape.bytes), call, "src", false, PIPE_MTE3, where);
     check_global(to, reach_of(shape, shape.destination_step, shape.bytes), call, "gm-write-out-of-range", where, true);
-    const Atomic how = core().atomic;
     for (uint64_t i = 0; i < shape.blocks; ++i) {
-        uint8_t* d = to.data + i * shape.destination_step;
         const uint8_t* s = from.data + i * shape.source_step;
-        const Clip part = clip(d, shape.bytes, to.range);
+        const Clip part = clip(to.data + i * shape.destination_step, shape.bytes, to.range);
         observe(s + part.skip, part.keep, call, "src", where, from.buffer);
-        if (how == Atomic::None) std::memcpy(d + part.skip, s + part.skip, part.keep);
-        else combine(d + part.skip, s + part.skip, part.keep, how, element, where);
     }
+    put_global(to, from.data, shape, element, where);
+}
+
+void store_global(Global to, const void* from, CopyShape shape, Element element, const char* call, Where where) {
+    if (shape.blocks == 0 || shape.bytes == 0) return;
+    check_global(to, reach_of(shape, shape.destination_step, shape.bytes), call, "gm-write-out-of-range", where, true);
+    put_global(to, static_cast<const uint8_t*>(from), shape, element, where);
+}
+
+void load_global(void* to, Global from, uint64_t bytes, const char* call, Where where) {
+    check_global(from, bytes, call, "gm-read-out-of-range", where);
+    const Clip part = clip(from.data, bytes, from.range);
+    if (part.keep != bytes) poison(to, bytes);
+    std::memcpy(static_cast<uint8_t*>(to) + part.skip, from.data + part.skip, part.keep);
 }
 
 void copy_within(Local to, Local from, CopyShape shape, const char* call, Where where) {

@@ -28,6 +28,9 @@ struct Restart {
 
 constexpr uint32_t kAlignments[kSpaces] = {32, 32, 512, 512, 64, 64, 64};
 
+// Ends one core early, without an error.
+struct CoreEnds {};
+
 // Where each memory lies in a core's arena; the shadow follows.
 struct Layout {
     uint64_t at[kSpaces];
@@ -107,6 +110,7 @@ void enter() {
     try {
         (*scheduler.body)();
         end_checks(self->core);
+    } catch (const CoreEnds&) {
     } catch (...) {
         self->error = std::current_exception();
     }
@@ -321,6 +325,8 @@ void run_blocks(uint32_t blocks, Task task, const std::string& kernel, const std
     else flush_cost(kernel);
     if (error) std::rethrow_exception(error);
 }
+
+void end_core() { throw CoreEnds{}; }
 
 void require_task(Task task, Where where) {
     if (!soc().split || launch_now().task == task) return;

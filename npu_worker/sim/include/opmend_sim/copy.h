@@ -40,6 +40,10 @@ void copy_in(Local to, Global from, CopyShape shape, const char* call, Where whe
 void copy_in_padded(Local to, Global from, CopyShape shape, Padding padding, const char* call, Where where);
 void copy_out(Global to, Local from, CopyShape shape, Element element, const char* call, Where where);
 void copy_within(Local to, Local from, CopyShape shape, const char* call, Where where);
+// For data that lies in no local memory (what the cube unit hands over): the checks, the atomics and the records of the global side alone.
+void store_global(Global to, const void* from, CopyShape shape, Element element, const char* call, Where where);
+// Bytes outside the storage are poison.
+void load_global(void* to, Global from, uint64_t bytes, const char* call, Where where);
 // Truncates to a multiple of 32 bytes as hardware does, and records the violation.
 uint64_t truncated(uint64_t bytes, const char* call, Where where);
 

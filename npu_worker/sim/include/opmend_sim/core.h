@@ -107,6 +107,9 @@ void require_task(Task task, Where where);
 // Waits until all cores of the launch's AIVs (or all cores) arrive. A core that never arrives is found, not hung on.
 void sync_all(bool vector_only, Where where);
 
+// The running core goes no further; its kernel has ended well (the cube core of a MIX kernel that only serves its vector cores).
+[[noreturn]] void end_core();
+
 // Global memory that may be touched: storages of tensors and aclrtMalloc blocks.
 struct Range {
     uint8_t* begin = nullptr;
