@@ -358,6 +358,10 @@ def _compare_values(
     )
     tally = _Tally(at=dict.fromkeys(limits, 0))
     for start, expected, actual in _chunks(wanted, found, chunk):
+        if _alike(expected, actual):
+            # What every rule finds there: a right kernel's outputs are mostly this, and it is 20 times as quick.
+            tally.finite += len(expected)
+            continue
         _count(tally, _Part.of(expected, actual, rule), start, rule, limits)
 
     limit = limits[0]
@@ -404,6 +408,17 @@ def _compare_values(
         deviation=deviation,
         element_limit=limit,
     )
+
+
+def _alike(wanted: "torch.Tensor", found: "torch.Tensor") -> bool:
+    """Whether a chunk is equal on both sides and holds only finite values."""
+    import torch
+
+    if wanted.dtype != found.dtype or not torch.equal(wanted, found):
+        return False
+    # A sum that overflows says no, too: the long way then finds the same.
+    wide = torch.float32 if wanted.dtype is torch.float16 else None
+    return not wanted.is_floating_point() or math.isfinite(float(wanted.sum(dtype=wide)))
 
 
 def _count(tally: _Tally, part: _Part, start: int, rule: Rule, limits: tuple[float | None, ...]) -> None:

@@ -234,9 +234,9 @@ def _rebuild_tensor(tree: dict[str, Any], payload: memoryview) -> "torch.Tensor"
         raise WireError("a described tensor lies outside the payload")
     tensor = torch.empty(tuple(shape), dtype=getattr(torch, dtype))
     if size:
-        raw = bytearray(payload[offset : offset + size])
-        if dtype == "bool" and raw.strip(b"\0\1"):
-            # Any other byte is no bool; torch would behave unpredictably on it.
-            raw = bytearray(raw.translate(bytes([0]) + bytes([1]) * 255))
-        tensor.reshape(-1).view(torch.uint8).copy_(torch.frombuffer(raw, dtype=torch.uint8))
+        # Straight into place: a second copy of a large input would count against the candidate's memory.
+        raw = tensor.reshape(-1).view(torch.uint8)
+        memoryview(raw.numpy()).cast("B")[:] = payload[offset : offset + size]
+        if dtype == "bool":
+            raw.clamp_(max=1)  # any other byte is no bool; torch would behave unpredictably on it
     return tensor
