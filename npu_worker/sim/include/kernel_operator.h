@@ -18,6 +18,7 @@
 #include "opmend_sim/compare.h"
 #include "opmend_sim/arrange.h"
 #include "opmend_sim/activate.h"
+#include "opmend_sim/cube.h"
 #include "opmend_sim/sync.h"
 #include "opmend_sim/launch.h"
 #include "opmend_sim/tiling.h"

@@ -53,9 +53,10 @@ template <class T> Global side(const AscendC::GlobalTensor<T>& tensor) {
 template <class T> Local side(const AscendC::LocalTensor<T>& tensor) {
     return Local{reinterpret_cast<uint8_t*>(tensor.raw()), tensor.GetLength(), tensor.GetPosition(), tensor.buffer()};
 }
-inline CopyShape in_blocks(const AscendC::DataCopyParams& p) {
-    const uint64_t bytes = 32ull * p.blockLen;
-    return CopyShape{p.blockCount, bytes, bytes + 32ull * p.srcStride, bytes + 32ull * p.dstStride};
+// Blocks of 32 bytes; of 64 into the bias table and of 128 into the fixpipe buffer (pages "DataCopy (L1 to BiasTable)", "(L1 to Fixpipe)").
+inline CopyShape in_blocks(const AscendC::DataCopyParams& p, Space destination = Space::UB) {
+    const uint64_t unit = destination == Space::BT ? 64 : destination == Space::FB ? 128 : 32, bytes = unit * p.blockLen;
+    return CopyShape{p.blockCount, bytes, bytes + 32ull * p.srcStride, bytes + unit * p.dstStride};
 }
 }  // namespace opmend_sim
 
@@ -80,7 +81,8 @@ template <class T> void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T
     ::opmend_sim::copy_out(::opmend_sim::side(dst), ::opmend_sim::side(src), ::opmend_sim::in_blocks(params), ::opmend_sim::element_of<T>(), "DataCopy", where);
 }
 template <class T> void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params, OPMEND_WHERE) {
-    ::opmend_sim::copy_within(::opmend_sim::side(dst), ::opmend_sim::side(src), ::opmend_sim::in_blocks(params), "DataCopy", where);
+    const auto to = ::opmend_sim::side(dst);
+    ::opmend_sim::copy_within(to, ::opmend_sim::side(src), ::opmend_sim::in_blocks(params, ::opmend_sim::space_of(to.position)), "DataCopy", where);
 }
 
 namespace opmend_detail {

@@ -72,6 +72,7 @@ struct Core {
     uint32_t events_set[64] = {};   // one word a HardEvent, one bit an event id
     uint32_t events_taken[64] = {};
     float deq_scale = 1.0f;
+    alignas(8) uint8_t cube_registers[96] = {};  // cube.h gives them names
     Cost cost;
 
     bool has_vector() const { return unit != Unit::Cube; }
