@@ -101,11 +101,7 @@ def request(units: Units, image: Mapping[str, int] | None = None) -> torch.Tenso
     values += [
         (image or {}).get(name, 0) for name in ("height", "width", "channels", "filter", "pad", "stride")
     ]
-    values += [
-        np.uint32(word & 0xFFFFFFFF).astype(np.int32),
-        np.uint32(word >> 32).astype(np.int32),
-        units.fault,
-    ]
+    values += [*struct.unpack("<2i", struct.pack("<Q", word)), units.fault]
     return torch.tensor([int(value) for value in values], dtype=torch.int32)
 
 
