@@ -2,15 +2,21 @@
 
 The readers of a task's provenance ask with a path and a revision. Whether that revision has the file, and
 if not, which one does, is answered here once, so that all of them refuse in the same words.
+
+A line may have a thousand revisions. So the readers ask past SQLAlchemy's rows, by `asking`: plain tuples, and the
+server looks up one thing while another is put together here.
 """
 
 import difflib
 import json
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any, cast
 
+import psycopg
 from sqlalchemy import select, text
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from schema.errors import NotFound
@@ -18,6 +24,8 @@ from schema.snippets import revision_at
 from schema.tables import Blob, File, Revision
 
 SnippetKey = tuple[int, str]  # file id, position key
+Question = tuple[str, Mapping[str, object]]  # a statement with %(name)s in it, and what to put there
+Answer = psycopg.Cursor[tuple[Any, ...]]
 
 _NEAR_NAMES = 3
 
@@ -51,33 +59,83 @@ class Located:
     newest: bool
 
 
+@contextmanager
+def asking(session: Session, *questions: Question) -> Iterator[list[Answer]]:
+    """Send statements to the server all at once, and read their rows after the block.
+
+    What the block does is done while the server looks up, and all of it takes one round trip. The statements belong
+    to the session's transaction, whose objects must have been flushed.
+
+    Yields:
+        One cursor a question, with nothing to fetch before the block has ended.
+
+    Raises:
+        OperationalError: of SQLAlchemy, as its own statements do: the connection broke or the server gave up.
+    """
+    # The pool is that of `schema.database`, which knows no other driver.
+    connection = cast(
+        "psycopg.Connection[tuple[Any, ...]]", session.connection().connection.driver_connection
+    )
+    cursors = [connection.cursor() for _ in questions]
+    try:
+        with connection.pipeline() if psycopg.Pipeline.is_supported() else nullcontext():
+            for cursor, (statement, columns) in zip(cursors, questions, strict=True):
+                cursor.execute(statement.encode(), columns)
+            yield cursors
+    except psycopg.OperationalError as error:
+        raise OperationalError(" ".join(statement for statement, _ in questions), None, error) from error
+
+
+def ask(session: Session, statement: str, **columns: object) -> list[tuple[Any, ...]]:
+    """The rows of one statement, as `asking` has them."""
+    with asking(session, (statement, columns)) as (answer,):
+        pass
+    return answer.fetchall()
+
+
 # OFFSET 0 keeps the look-up of each row by index: for many rows the planner would rather read the whole table, of all
 # tasks, and hash it.
-_FAILURES = text("""
-SELECT x.file_id, x.position_key, x.revision, b.name, x.failure_output, x.failure_blob
-FROM unnest(CAST(string_to_array(:file_ids, ',') AS bigint[]), string_to_array(:keys, ',')) AS u (file_id, key)
+_FAILURES = """
+SELECT x.id, x.file_id, x.position_key, x.revision, b.name, x.failure_output, x.failure_blob
+FROM unnest(CAST(string_to_array(%(file_ids)s, ',') AS bigint[]), string_to_array(%(keys)s, ',')) AS u (file_id, key)
 CROSS JOIN LATERAL (
-    SELECT * FROM snippet_failures f WHERE f.file_id = u.file_id AND f.position_key = u.key ORDER BY f.id OFFSET 0
+    SELECT * FROM snippet_failures f WHERE f.file_id = u.file_id AND f.position_key = u.key OFFSET 0
 ) x
 JOIN benchmarks b ON b.id = x.benchmark_id
-""")
+"""
 
 
-def failures_of(session: Session, keys: Iterable[SnippetKey]) -> dict[tuple[int, str, int], list[Failure]]:
-    """The failures on rows: (file id, position key, revision) → failures, in the order they were written.
-
-    A row has failures of the revision that made it, and, if it was deleted, of the one that took it away.
-    """
+def failures_question(keys: Iterable[SnippetKey]) -> Question:
+    """What to ask for the failures on rows; `failures_by_row` reads the answer."""
     wanted = list(keys)
     # As one text each: a key has no comma, and a driver takes its time over every element of an array.
-    columns = {
-        "file_ids": ",".join(str(file_id) for file_id, _ in wanted),
-        "keys": ",".join(key for _, key in wanted),
+    return _FAILURES, {
+        "file_ids": ",".join([str(file_id) for file_id, _ in wanted]),
+        "keys": ",".join([key for _, key in wanted]),
     }
-    found: dict[tuple[int, str, int], list[Failure]] = defaultdict(list)
-    for file_id, key, revision, name, output, blob in session.execute(_FAILURES, columns).all():
-        found[file_id, key, revision].append(Failure(benchmark=name, output=output, blob=blob))
-    return dict(found)
+
+
+def failures_by_row(answer: Answer) -> dict[tuple[int, str, int], list[Failure]]:
+    """The failures on rows: (file id, position key, revision) → failures, in the order they were written.
+
+    A row has failures of the revision that made it, and, if it was deleted, of the one that took it away. Failures
+    that say the same are one object: a line that fails alike for a thousand revisions has the text once.
+    """
+    found = answer.fetchall()
+    found.sort()  # by the id, which tells the order they were written in: cheaper here than for the server
+    known: dict[tuple[str, str, str | None], Failure] = {}
+    of_rows: dict[tuple[int, str, int], list[Failure]] = {}
+    for _, file_id, key, revision, name, output, blob in found:
+        said = (name, output, blob)
+        failure = known.get(said)
+        if failure is None:
+            failure = known[said] = Failure(benchmark=name, output=output, blob=blob)
+        here = (file_id, key, revision)
+        if here in of_rows:
+            of_rows[here].append(failure)
+        else:
+            of_rows[here] = [failure]
+    return of_rows
 
 
 _LOCATE = text("""

@@ -6,12 +6,10 @@ papers leave open"): a modified line gets a key of its own, so how often it was 
 
 from dataclasses import dataclass
 
-from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from schema.causes import Failure, file_ever, locate
+from schema.causes import Failure, asking, file_ever, locate
 from schema.snippets import revision_at
-from schema.tables import SnippetExplanation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,44 +74,54 @@ class FileChange:
 
 # The live lines of the newest revision have an index of their own; older states are found among all rows.
 _NEWEST = "s.disabled_revision IS NULL"
-_OLDER = (
-    "s.created_revision <= :revision AND (s.disabled_revision IS NULL OR s.disabled_revision > :revision)"
-)
+_OLDER = "s.created_revision <= %(revision)s AND (s.disabled_revision IS NULL OR s.disabled_revision > %(revision)s)"
 
 
 def visible(*, newest: bool) -> str:
-    """The SQL condition on snippets `s` for the lines of `:revision`."""
+    """The SQL condition on snippets `s` for the lines of `%(revision)s`."""
     return _NEWEST if newest else _OLDER
 
 
+# Each line with all that it follows from. OFFSET 0 keeps the look-ups by index, as in `schema.lineage`: what they cost
+# is then a matter of this file's history, and not of how many tasks there are.
 _BLAME = """
 WITH RECURSIVE shown AS (
     SELECT s.file_id, s.position_key, s.content, s.created_revision, s.created_round FROM snippets s
-    WHERE s.file_id = :file_id AND {visible}
+    WHERE s.file_id = %(file_id)s AND {visible}
 ),
 ancestors (line_key, file_id, position_key) AS (
-    SELECT position_key, file_id, position_key FROM shown
+    SELECT position_key, file_id, position_key FROM shown WHERE created_revision > 0
     UNION
     SELECT a.line_key, l.parent_file_id, l.parent_key
-    FROM ancestors a JOIN lineage l ON l.child_file_id = a.file_id AND l.child_key = a.position_key
+    FROM ancestors a CROSS JOIN LATERAL (
+        SELECT parent_file_id, parent_key FROM lineage
+        WHERE child_file_id = a.file_id AND child_key = a.position_key OFFSET 0
+    ) AS l
 ),
 counts AS (
     SELECT a.line_key, count(DISTINCT s.created_revision) FILTER (WHERE s.created_revision > 0) AS revisions
-    FROM ancestors a JOIN snippets s ON s.file_id = a.file_id AND s.position_key = a.position_key
+    FROM ancestors a CROSS JOIN LATERAL (
+        SELECT created_revision FROM snippets
+        WHERE file_id = a.file_id AND position_key = a.position_key OFFSET 0
+    ) AS s
     GROUP BY a.line_key
 )
 SELECT shown.position_key, shown.content, shown.created_revision, shown.created_round, counts.revisions
-FROM shown JOIN counts ON counts.line_key = shown.position_key
+FROM shown LEFT JOIN counts ON counts.line_key = shown.position_key
 ORDER BY shown.position_key
 """
 
 _BENCHMARKS = """
-SELECT s.position_key, b.name FROM snippets s
-JOIN snippet_failures x ON x.file_id = s.file_id AND x.position_key = s.position_key
-     AND x.revision = s.created_revision
+SELECT x.id, s.position_key, b.name FROM snippets s
+CROSS JOIN LATERAL (
+    SELECT id, benchmark_id FROM snippet_failures f
+    WHERE f.file_id = s.file_id AND f.position_key = s.position_key AND f.revision = s.created_revision OFFSET 0
+) AS x
 JOIN benchmarks b ON b.id = x.benchmark_id
-WHERE s.file_id = :file_id AND {visible} ORDER BY x.id
+WHERE s.file_id = %(file_id)s AND {visible} ORDER BY x.id
 """
+
+_MODELS = "SELECT revision, model FROM snippet_explanations WHERE task_id = %(task_id)s"
 
 
 def blame(session: Session, task_id: int, path: str, revision: int | None = None) -> tuple[BlamedLine, ...]:
@@ -133,30 +141,34 @@ def blame(session: Session, task_id: int, path: str, revision: int | None = None
     """
     at = locate(session, task_id, path, revision)
     columns = {"file_id": at.file_id, "revision": at.revision}
-    rows = session.execute(text(_BLAME.format(visible=visible(newest=at.newest))), columns).all()
+    condition = visible(newest=at.newest)
+    with asking(
+        session,
+        (_BLAME.format(visible=condition), columns),
+        (_BENCHMARKS.format(visible=condition), columns),
+        (_MODELS, {"task_id": task_id}),
+    ) as (lines, failed, explained):
+        pass
     benchmarks: dict[str, list[str]] = {}
-    for key, name in session.execute(text(_BENCHMARKS.format(visible=visible(newest=at.newest))), columns):
+    for _, key, name in failed.fetchall():
         benchmarks.setdefault(key, []).append(name)
-    query = select(SnippetExplanation.revision, SnippetExplanation.model)
-    models = {
-        row.revision: row.model for row in session.execute(query.where(SnippetExplanation.task_id == task_id))
-    }
+    models = dict(explained.fetchall())
     return tuple(
         BlamedLine(
             line=number,
             position_key=key,
             content=content,
-            revisions=revisions,
+            revisions=revisions or 0,
             last_revision=made,
             last_round=round,
             benchmarks=tuple(benchmarks.get(key, ())),
             model=models.get(made, ""),
         )
-        for number, (key, content, made, round, revisions) in enumerate(rows, 1)
+        for number, (key, content, made, round, revisions) in enumerate(lines.fetchall(), 1)
     )
 
 
-_HISTORY = text("""
+_HISTORY = """
 SELECT s.position_key, s.content, s.created_revision, s.disabled_revision,
        s.disabled_revision IS NOT NULL AND NOT EXISTS (
            SELECT FROM lineage l JOIN snippets child
@@ -164,31 +176,31 @@ SELECT s.position_key, s.content, s.created_revision, s.disabled_revision,
            WHERE l.parent_file_id = s.file_id AND l.parent_key = s.position_key
              AND child.created_revision = s.disabled_revision
        ) AS deleted
-FROM snippets s WHERE s.file_id = :file_id ORDER BY s.position_key
-""")
+FROM snippets s WHERE s.file_id = %(file_id)s ORDER BY s.position_key
+"""
 
-_REVISIONS = text("""
+_REVISIONS = """
 SELECT r.revision, r.round, r.cause, coalesce(e.explanation, '') AS explanation,
        coalesce(e.entry_ids, '{}') AS entry_ids, coalesce(e.direction, '') AS direction,
        coalesce(e.model, '') AS model
 FROM revisions r LEFT JOIN snippet_explanations e ON e.task_id = r.task_id AND e.revision = r.revision
-WHERE r.task_id = :task_id ORDER BY r.revision
-""")
+WHERE r.task_id = %(task_id)s ORDER BY r.revision
+"""
 
-_FILE_FAILURES = text("""
+_FILE_FAILURES = """
 SELECT x.revision, b.name, x.failure_output, x.failure_blob FROM (
     SELECT DISTINCT ON (revision, benchmark_id) id, revision, benchmark_id, failure_output, failure_blob
-    FROM snippet_failures WHERE file_id = :file_id ORDER BY revision, benchmark_id, id
+    FROM snippet_failures WHERE file_id = %(file_id)s ORDER BY revision, benchmark_id, id
 ) x JOIN benchmarks b ON b.id = x.benchmark_id ORDER BY x.revision, x.id
-""")
+"""
 
-_ON_TOMBSTONES = text("""
+_ON_TOMBSTONES = """
 SELECT x.position_key, b.name FROM snippets s
 JOIN snippet_failures x ON x.file_id = s.file_id AND x.position_key = s.position_key
      AND x.revision = s.disabled_revision
 JOIN benchmarks b ON b.id = x.benchmark_id
-WHERE s.file_id = :file_id AND s.disabled_revision IS NOT NULL ORDER BY x.id
-""")
+WHERE s.file_id = %(file_id)s AND s.disabled_revision IS NOT NULL ORDER BY x.id
+"""
 
 
 def history(session: Session, task_id: int, path: str, *, round: int | None = None) -> tuple[FileChange, ...]:
@@ -205,13 +217,21 @@ def history(session: Session, task_id: int, path: str, *, round: int | None = No
     """
     revision_at(session, task_id)
     columns = {"file_id": file_ever(session, task_id, path)}
+    with asking(
+        session,
+        (_ON_TOMBSTONES, columns),
+        (_HISTORY, columns),
+        (_FILE_FAILURES, columns),
+        (_REVISIONS, {"task_id": task_id}),
+    ) as (stones, lines, failed, revisions):
+        pass
     on_tombstones: dict[str, list[str]] = {}
-    for key, name in session.execute(_ON_TOMBSTONES, columns):
+    for key, name in stones.fetchall():
         on_tombstones.setdefault(key, []).append(name)
     created: dict[int, list[tuple[str, str]]] = {}
     disabled: dict[int, list[tuple[str, str]]] = {}
     deleted: dict[int, list[Tombstone]] = {}
-    for key, content, made, ended, gone in session.execute(_HISTORY, columns):
+    for key, content, made, ended, gone in lines.fetchall():
         created.setdefault(made, []).append((key, content))
         if ended is not None:
             disabled.setdefault(ended, []).append((key, content))
@@ -219,23 +239,22 @@ def history(session: Session, task_id: int, path: str, *, round: int | None = No
             stone = Tombstone(position_key=key, content=content, benchmarks=tuple(on_tombstones.get(key, ())))
             deleted.setdefault(ended, []).append(stone)
     failures: dict[int, list[Failure]] = {}
-    for revision, name, output, blob in session.execute(_FILE_FAILURES, columns):
+    for revision, name, output, blob in failed.fetchall():
         failures.setdefault(revision, []).append(Failure(benchmark=name, output=output, blob=blob))
     return tuple(
         FileChange(
-            revision=row["revision"],
-            round=row["round"],
-            cause=row["cause"],
-            created=tuple(created.get(row["revision"], ())),
-            disabled=tuple(disabled.get(row["revision"], ())),
-            deleted=tuple(deleted.get(row["revision"], ())),
-            failures=tuple(failures.get(row["revision"], ())),
-            explanation=row["explanation"],
-            entry_ids=tuple(row["entry_ids"]),
-            direction=row["direction"],
-            model=row["model"],
+            revision=revision,
+            round=made_in,
+            cause=cause,
+            created=tuple(created.get(revision, ())),
+            disabled=tuple(disabled.get(revision, ())),
+            deleted=tuple(deleted.get(revision, ())),
+            failures=tuple(failures.get(revision, ())),
+            explanation=explanation,
+            entry_ids=tuple(entry_ids),
+            direction=direction,
+            model=model,
         )
-        for row in session.execute(_REVISIONS, {"task_id": task_id}).mappings()
-        if (row["revision"] in created or row["revision"] in disabled)
-        and (round is None or row["round"] == round)
+        for revision, made_in, cause, explanation, entry_ids, direction, model in revisions.fetchall()
+        if (revision in created or revision in disabled) and (round is None or made_in == round)
     )

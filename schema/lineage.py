@@ -10,10 +10,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sqlalchemy import Row, select, text
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from schema.causes import Failure, SnippetKey, failures_of, file_ever, locate
+from schema.causes import (
+    Failure,
+    Question,
+    SnippetKey,
+    ask,
+    asking,
+    failures_by_row,
+    failures_question,
+    file_ever,
+    locate,
+)
 from schema.errors import NotFound
 from schema.file_history import BlamedLine, FileChange, Tombstone, blame, history, visible
 from schema.snippets import StoredSnippet, revision_at
@@ -152,34 +162,32 @@ FROM walk w CROSS JOIN LATERAL (
 """
 
 _AT_LINE = (
-    "SELECT s.file_id, s.position_key FROM snippets s WHERE s.file_id = :file_id AND {visible} "
-    "ORDER BY s.position_key OFFSET :before LIMIT 1"
+    "SELECT s.file_id, s.position_key FROM snippets s WHERE s.file_id = %(file_id)s AND {visible} "
+    "ORDER BY s.position_key OFFSET %(before)s LIMIT 1"
 )
-_WALK_FROM_NEWEST_LINE = text(_WALK.format(asked=_AT_LINE.format(visible=visible(newest=True))))
-_WALK_FROM_LINE = text(_WALK.format(asked=_AT_LINE.format(visible=visible(newest=False))))
-_WALK_FROM_KEY = text(
-    _WALK.format(
-        asked="SELECT s.file_id, s.position_key FROM snippets s "
-        "WHERE s.file_id = :file_id AND s.position_key = :position_key"
-    )
+_WALK_FROM_NEWEST_LINE = _WALK.format(asked=_AT_LINE.format(visible=visible(newest=True)))
+_WALK_FROM_LINE = _WALK.format(asked=_AT_LINE.format(visible=visible(newest=False)))
+_WALK_FROM_KEY = _WALK.format(
+    asked="SELECT s.file_id, s.position_key FROM snippets s "
+    "WHERE s.file_id = %(file_id)s AND s.position_key = %(position_key)s"
 )
 
-_PATHS = text("SELECT id, path FROM files WHERE id = ANY(CAST(:file_ids AS bigint[]))")
+_PATHS = "SELECT id, path FROM files WHERE id = ANY(CAST(%(file_ids)s AS bigint[]))"
 
-_CAUSES = text("""
+_CAUSES = """
 SELECT r.revision, r.round, r.cause, e.explanation, e.entry_ids, e.direction, e.model
 FROM revisions r LEFT JOIN snippet_explanations e ON e.task_id = r.task_id AND e.revision = r.revision
-WHERE r.task_id = :task_id AND r.revision = ANY(CAST(string_to_array(:revisions, ',') AS integer[]))
-""")
+WHERE r.task_id = %(task_id)s AND r.revision = ANY(CAST(string_to_array(%(revisions)s, ',') AS integer[]))
+"""
 
-_SUCCESSORS = text("""
+_SUCCESSORS = """
 SELECT s.file_id, f.path, s.position_key, l.kind, s.content
 FROM lineage l
 JOIN snippets s ON s.file_id = l.child_file_id AND s.position_key = l.child_key
 JOIN files f ON f.id = s.file_id
-WHERE l.parent_file_id = :file_id AND l.parent_key = :position_key AND s.created_revision = :revision
+WHERE l.parent_file_id = %(file_id)s AND l.parent_key = %(position_key)s AND s.created_revision = %(revision)s
 ORDER BY f.path, s.position_key
-""")
+"""
 
 
 class _Row(NamedTuple):
@@ -221,16 +229,13 @@ def why(session: Session, task_id: int, path: str, line: int, revision: int | No
         NotFound: no such task, revision, file or line.
     """
     at = locate(session, task_id, path, revision)
-    columns = {"file_id": at.file_id, "revision": at.revision}
     if line > 0:
         walk = _WALK_FROM_NEWEST_LINE if at.newest else _WALK_FROM_LINE
-        found = session.execute(walk, {**columns, "before": line - 1}).all()
+        found = ask(session, walk, file_id=at.file_id, revision=at.revision, before=line - 1)
         if found:
             return _explain(session, task_id, path, found, at.revision, line)
-    query = text(
-        f"SELECT count(*) FROM snippets s WHERE s.file_id = :file_id AND {visible(newest=at.newest)}"
-    )
-    count = session.execute(query, columns).scalar_one()
+    query = f"SELECT count(*) FROM snippets s WHERE s.file_id = %(file_id)s AND {visible(newest=at.newest)}"
+    ((count,),) = ask(session, query, file_id=at.file_id, revision=at.revision)
     lines = f"{count} line" if count == 1 else f"{count} lines"
     raise NotFound(
         f"the file has {lines} at revision {at.revision} (round {at.round})",
@@ -276,33 +281,36 @@ def why_key(
         )
     ended = row.disabled_revision is not None and row.disabled_revision <= at.revision
     last = row.disabled_revision - 1 if ended else at.revision
-    before = f"s.file_id = :file_id AND s.position_key <= :key AND {visible(newest=False)}"
-    line = session.execute(
-        text(f"SELECT count(*) FROM snippets s WHERE {before}"),
-        {"file_id": file_id, "key": position_key, "revision": last},
-    ).scalar_one()
-    columns = {"file_id": file_id, "position_key": position_key}
-    found = session.execute(_WALK_FROM_KEY, columns).all()
+    before = f"s.file_id = %(file_id)s AND s.position_key <= %(key)s AND {visible(newest=False)}"
+    query = f"SELECT count(*) FROM snippets s WHERE {before}"
+    ((line,),) = ask(session, query, file_id=file_id, key=position_key, revision=last)
+    found = ask(session, _WALK_FROM_KEY, file_id=file_id, position_key=position_key)
     return _explain(session, task_id, path, found, at.revision, line)
 
 
 def _explain(
-    session: Session, task_id: int, path: str, found: Sequence[Row[Any]], at: int, line: int
+    session: Session, task_id: int, path: str, found: Sequence[tuple[Any, ...]], at: int, line: int
 ) -> Explanation:
     """The whole answer for the snippet that a walk began with, as revision `at` knew it."""
-    key = next((row.file_id, row.position_key) for row in found if row.child_key is None)
-    rows = _rows(found)
-    asked = rows[key]
-    ended = asked.gone is not None and asked.gone <= at
-    paths = {key[0]: path}
-    elsewhere = {file_id for file_id, _ in rows} - set(paths)
+    asked_for = next(row for row in found if row[1] is None)
+    file_id, position_key, gone = asked_for[3], asked_for[4], asked_for[11]
+    key = (file_id, position_key)
+    ended = gone is not None and gone <= at
+    keys = dict.fromkeys([(row[3], row[4]) for row in found])
+    revisions = {row[9] for row in found}
+    questions = [
+        failures_question(keys),
+        _causes_question(task_id, {*revisions, gone} if ended else revisions),
+    ]
+    elsewhere = {other for other, _ in keys if other != file_id}
     if elsewhere:
-        paths.update(session.execute(_PATHS, {"file_ids": sorted(elsewhere)}).all())
-    revisions = {row.revision for row in rows.values()}
-    causes = _causes(
-        session, task_id, {*revisions, asked.gone} if ended and asked.gone is not None else revisions
-    )
-    failures = failures_of(session, rows)
+        questions.append((_PATHS, {"file_ids": sorted(elsewhere)}))
+    with asking(session, *questions) as answers:
+        rows = _rows(found)
+    asked = rows[key]
+    failures = failures_by_row(answers[0])
+    causes = _causes(answers[1].fetchall())
+    paths = {file_id: path, **dict(answers[2].fetchall() if elsewhere else ())}
 
     chain: list[Step] = []
     told: set[SnippetKey] = set()
@@ -318,11 +326,11 @@ def _explain(
         task_id=task_id,
         path=path,
         line=line,
-        revision=asked.gone - 1 if ended and asked.gone is not None else at,
+        revision=gone - 1 if ended else at,
         snippet=StoredSnippet(
-            file_id=key[0],
+            file_id=file_id,
             path=path,
-            position_key=key[1],
+            position_key=position_key,
             line=line,
             content=asked.content,
             scope=asked.scope,
@@ -333,17 +341,15 @@ def _explain(
         ),
         steps=tuple(chain),
         others=tuple(_step(row, rows, paths, causes[row.revision], failures) for row in others),
-        ended=_ending(session, key, asked.gone, causes[asked.gone], failures)
-        if ended and asked.gone is not None
-        else None,
+        ended=_ending(session, key, gone, causes[gone], failures) if ended else None,
     )
 
 
-def _rows(found: Sequence[Row[Any]]) -> dict[SnippetKey, _Row]:
+def _rows(found: Sequence[tuple[Any, ...]]) -> dict[SnippetKey, _Row]:
     """The snippets of a walk, each with its parents, the closest first."""
     rows: dict[SnippetKey, _Row] = {}
     parents: dict[SnippetKey, list[tuple[int, SnippetKey]]] = {}
-    for (  # type: ignore[misc]  # a row of text() has no types
+    for (
         child_file, child_key, kind, file_id, position_key, content, raw, scope, node_kind, revision, round, gone
     ) in found:  # fmt: skip
         here = (file_id, position_key)
@@ -361,9 +367,13 @@ def _rows(found: Sequence[Row[Any]]) -> dict[SnippetKey, _Row]:
     return rows
 
 
-def _causes(session: Session, task_id: int, revisions: Iterable[int]) -> dict[int, _Cause]:
-    """What is on record of some revisions; the baseline is explained by nothing."""
-    found = session.execute(_CAUSES, {"task_id": task_id, "revisions": ",".join(map(str, revisions))}).all()
+def _causes_question(task_id: int, revisions: Iterable[int]) -> Question:
+    """What to ask for what is on record of some revisions; `_causes` reads the answer."""
+    return _CAUSES, {"task_id": task_id, "revisions": ",".join(map(str, revisions))}
+
+
+def _causes(found: Sequence[tuple[Any, ...]]) -> dict[int, _Cause]:
+    """What is on record, revision by revision; the baseline is explained by nothing."""
     return {
         revision: _Cause(
             round, cause, explanation or "", tuple(entry_ids or ()), direction or "", model or ""
@@ -416,12 +426,14 @@ def _ending(
     known: Mapping[tuple[int, str, int], Sequence[Failure]],
 ) -> Ending:
     """What the revision that disabled a snippet did, and for which failure."""
-    columns = {"file_id": key[0], "position_key": key[1], "revision": revision}
-    children = session.execute(_SUCCESSORS, columns).all()
+    children = ask(session, _SUCCESSORS, file_id=key[0], position_key=key[1], revision=revision)
     failures = known.get((*key, revision), ())
     if not failures and children:
-        found = failures_of(session, [(child.file_id, child.position_key) for child in children])
-        failures = next((one for (_, _, made), one in found.items() if made == revision), [])
+        with asking(session, failures_question([(child[0], child[2]) for child in children])) as (answer,):
+            pass
+        found = failures_by_row(answer)
+        places = ((child[0], child[2], revision) for child in children)
+        failures = next((found[place] for place in places if place in found), ())
     return Ending(
         revision=revision,
         round=cause.round,
@@ -432,7 +444,7 @@ def _ending(
         direction=cause.direction,
         model=cause.model,
         successors=tuple(
-            Relative(path=child.path, position_key=child.position_key, kind=child.kind, content=child.content)
-            for child in children
+            Relative(path=path, position_key=position_key, kind=kind, content=content)
+            for _, path, position_key, kind, content in children
         ),
     )

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session
 
 from coordinator.report.chain import changed_words, harmless, print_blame, print_history, print_why
 from coordinator.report.lookup import find_place, find_revision, split_place
-from schema import causes, lineage
+from schema import causes, file_history, lineage
 from schema.database import Database
 from schema.diff import split_lines
 from schema.errors import BadInput, NotFound
@@ -461,9 +461,11 @@ def test_a_walk_goes_by_index_whatever_else_is_in_the_store(session: Session) ->
     plans = [
         (lineage._WALK_FROM_KEY, {"file_id": file_id, "position_key": answer.snippet.position_key}),
         (lineage._WALK_FROM_NEWEST_LINE, {"file_id": file_id, "before": 0}),
-        (causes._FAILURES, {"file_ids": ",".join(["99"] * len(keys)), "keys": ",".join(keys)}),
+        causes.failures_question([(99, key) for key in keys]),
+        (file_history._BLAME.format(visible=file_history.visible(newest=True)), {"file_id": file_id}),
+        (file_history._BENCHMARKS.format(visible=file_history.visible(newest=True)), {"file_id": file_id}),
     ]
     for statement, columns in plans:
-        plan = "\n".join(session.execute(text(f"EXPLAIN {statement.text}"), columns).scalars())
+        plan = "\n".join(row for (row,) in causes.ask(session, f"EXPLAIN {statement}", **columns))
         for table in ("lineage", "snippets", "snippet_failures"):
             assert f"Seq Scan on {table}" not in plan, plan
