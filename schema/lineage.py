@@ -204,6 +204,9 @@ class _Row(NamedTuple):
     parents: list[tuple[int, SnippetKey]]  # closeness: place in KINDS
 
 
+_Origin = tuple[tuple[Relative, ...], tuple[str, ...]]  # parents and before, as a Step has them
+
+
 class _Cause(NamedTuple):
     """What is on record of a revision."""
 
@@ -297,20 +300,21 @@ def _explain(
     key = (file_id, position_key)
     ended = gone is not None and gone <= at
     keys = dict.fromkeys([(row[3], row[4]) for row in found])
-    revisions = {row[9] for row in found}
-    questions = [
-        failures_question(keys),
-        _causes_question(task_id, {*revisions, gone} if ended else revisions),
-    ]
+    paths = {file_id: path}
     elsewhere = {other for other, _ in keys if other != file_id}
     if elsewhere:
-        questions.append((_PATHS, {"file_ids": sorted(elsewhere)}))
-    with asking(session, *questions) as answers:
+        paths.update(ask(session, _PATHS, file_ids=sorted(elsewhere)))
+    revisions = {row[9] for row in found}
+    with asking(
+        session,
+        failures_question(keys),
+        _causes_question(task_id, {*revisions, gone} if ended else revisions),
+    ) as (failed, explained):
         rows = _rows(found)
+        origins = {row.key: _origin(row, rows, paths) for row in rows.values()}
+    failures = failures_by_row(failed)
+    causes = _causes(explained.fetchall())
     asked = rows[key]
-    failures = failures_by_row(answers[0])
-    causes = _causes(answers[1].fetchall())
-    paths = {file_id: path, **dict(answers[2].fetchall() if elsewhere else ())}
 
     chain: list[Step] = []
     told: set[SnippetKey] = set()
@@ -318,7 +322,7 @@ def _explain(
     while next_key is not None and next_key not in told:
         row = rows[next_key]
         told.add(next_key)
-        chain.append(_step(row, rows, paths, causes[row.revision], failures))
+        chain.append(_step(row, paths, origins[row.key], causes[row.revision], failures))
         next_key = row.parents[0][1] if row.parents else None
     others = [row for row in rows.values() if row.key not in told]
     others.sort(key=lambda row: (-row.revision, paths[row.key[0]], row.key[1]))
@@ -340,7 +344,7 @@ def _explain(
             raw=asked.raw,
         ),
         steps=tuple(chain),
-        others=tuple(_step(row, rows, paths, causes[row.revision], failures) for row in others),
+        others=tuple(_step(row, paths, origins[row.key], causes[row.revision], failures) for row in others),
         ended=_ending(session, key, gone, causes[gone], failures) if ended else None,
     )
 
@@ -382,14 +386,8 @@ def _causes(found: Sequence[tuple[Any, ...]]) -> dict[int, _Cause]:
     }
 
 
-def _step(
-    row: _Row,
-    rows: Mapping[SnippetKey, _Row],
-    paths: Mapping[int, str],
-    cause: _Cause,
-    failures: Mapping[tuple[int, str, int], Sequence[Failure]],
-) -> Step:
-    """One snippet as a step of the chain."""
+def _origin(row: _Row, rows: Mapping[SnippetKey, _Row], paths: Mapping[int, str]) -> _Origin:
+    """What a snippet follows from, and which of it was taken away in its favour."""
     parents, before = [], []
     for closeness, key in row.parents:
         parent = rows[key]
@@ -397,9 +395,22 @@ def _step(
         parents.append(Relative(path=paths[key[0]], position_key=key[1], kind=kind, content=parent.content))
         if parent.gone == row.revision:
             before.append(parent.content)
+    return tuple(parents), tuple(before)
+
+
+def _step(
+    row: _Row,
+    paths: Mapping[int, str],
+    origin: _Origin,
+    cause: _Cause,
+    failures: Mapping[tuple[int, str, int], Sequence[Failure]],
+) -> Step:
+    """One snippet as a step of the chain."""
+    parents, before = origin
+    file_id, position_key = row.key
     return Step(
-        path=paths[row.key[0]],
-        position_key=row.key[1],
+        path=paths[file_id],
+        position_key=position_key,
         content=row.content,
         scope=row.scope,
         node_kind=row.node_kind,
@@ -408,13 +419,13 @@ def _step(
         round=row.round,
         cause=cause.cause,
         # Failures of a later revision on the same row belong to its end, not to its making.
-        failures=tuple(failures.get((*row.key, row.revision), ())),
+        failures=tuple(failures.get((file_id, position_key, row.revision), ())),
         explanation=cause.explanation,
         entry_ids=cause.entry_ids,
         direction=cause.direction,
         model=cause.model,
-        parents=tuple(parents),
-        before=tuple(before),
+        parents=parents,
+        before=before,
     )
 
 
