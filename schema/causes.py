@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import psycopg
 from sqlalchemy import select, text
@@ -26,6 +26,7 @@ from schema.tables import Blob, File, Revision
 SnippetKey = tuple[int, str]  # file id, position key
 Question = tuple[str, Mapping[str, object]]  # a statement with %(name)s in it, and what to put there
 Answer = psycopg.Cursor[tuple[Any, ...]]
+Told = TypeVar("Told")
 
 _NEAR_NAMES = 3
 
@@ -57,6 +58,17 @@ class Located:
     revision: int
     round: int
     newest: bool
+
+
+def filled(kind: type[Told], fields: dict[str, object]) -> Told:
+    """As `kind(**fields)` for a frozen dataclass, in a third of the time; the object keeps the dictionary.
+
+    The constructor of a frozen dataclass passes each field through `object.__setattr__`, and a thousand steps have
+    16,000 fields. All fields must be given, defaults too: nothing looks after it but the tests of the chain.
+    """
+    told = object.__new__(kind)
+    object.__setattr__(told, "__dict__", fields)
+    return told
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from schema.causes import (
     failures_by_row,
     failures_question,
     file_ever,
+    filled,
     locate,
 )
 from schema.errors import NotFound
@@ -408,24 +409,27 @@ def _step(
     """One snippet as a step of the chain."""
     parents, before = origin
     file_id, position_key = row.key
-    return Step(
-        path=paths[file_id],
-        position_key=position_key,
-        content=row.content,
-        scope=row.scope,
-        node_kind=row.node_kind,
-        change=parents[0].kind if parents else ("inserted" if row.revision else "initial"),
-        revision=row.revision,
-        round=row.round,
-        cause=cause.cause,
-        # Failures of a later revision on the same row belong to its end, not to its making.
-        failures=tuple(failures.get((file_id, position_key, row.revision), ())),
-        explanation=cause.explanation,
-        entry_ids=cause.entry_ids,
-        direction=cause.direction,
-        model=cause.model,
-        parents=parents,
-        before=before,
+    return filled(
+        Step,
+        {
+            "path": paths[file_id],
+            "position_key": position_key,
+            "content": row.content,
+            "scope": row.scope,
+            "node_kind": row.node_kind,
+            "change": parents[0].kind if parents else ("inserted" if row.revision else "initial"),
+            "revision": row.revision,
+            "round": row.round,
+            "cause": cause.cause,
+            # Failures of a later revision on the same row belong to its end, not to its making.
+            "failures": tuple(failures.get((file_id, position_key, row.revision), ())),
+            "explanation": cause.explanation,
+            "entry_ids": cause.entry_ids,
+            "direction": cause.direction,
+            "model": cause.model,
+            "parents": parents,
+            "before": before,
+        },
     )
 
 

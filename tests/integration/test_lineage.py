@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -153,6 +154,7 @@ def check_answer(answer: Explanation, held, places) -> None:  # type: ignore[no-
     assert answer.steps[-1].parents == ()
     known = {(step.path, step.position_key): step for step in (*answer.steps, *answer.others)}
     for step in known.values():
+        assert replace(step) == step  # as its own constructor makes it
         assert held(step.path, step.position_key, step.revision) == step.content
         if step.revision:
             assert (step.path, step.position_key) not in places[step.revision - 1]
