@@ -29,6 +29,7 @@ from npu_worker.toolchains.sources import (
     reached_from,
     rewrite_launches,
 )
+from npu_worker.toolchains.tasks import kernel_tasks
 from schema.errors import BadInput, ToolchainMissing
 from schema.results import Compilation, FailureType, Finding
 from schema.texts import bytes_of
@@ -286,16 +287,19 @@ class SimToolchain(Toolchain):
     ) -> Build:
         tree, objects = workdir / "src", workdir / "obj"
         objects.mkdir(parents=True, exist_ok=True)
+        tasks = _tasks(files)
         for path, text in files.items():
             target = tree / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(bytes_of(rewrite_launches(text)))
+            target.write_bytes(bytes_of(rewrite_launches(text, tasks)))
         generated = tree / ".generated"
         generated.mkdir()
         for path, text in files.items():
             if "__global__" in text and PurePosixPath(path).suffix in _KEPT_SUFFIXES:
                 for kernel in kernel_signatures(text):
-                    (generated / f"aclrtlaunch_{kernel.name}.h").write_bytes(bytes_of(launch_header(kernel)))
+                    (generated / f"aclrtlaunch_{kernel.name}.h").write_bytes(
+                        bytes_of(launch_header(kernel, tasks))
+                    )
         deadline = start + timeout
         with ThreadPoolExecutor(self._jobs) as pool:
             results = list(
@@ -354,7 +358,7 @@ class SimToolchain(Toolchain):
         reached = reached_from(unit.path, files)
         launches = any(name.startswith("aclrtlaunch_") for name in reached.operands)
         state = hashlib.sha256()
-        for part in (self._key, unit.prelude, unit.path, extension_name):
+        for part in (self._key, unit.prelude, unit.path, extension_name, repr(sorted(_tasks(files).items()))):
             state.update(bytes_of(part) + b"\0")
         for path in sorted(files if launches else reached.files):
             state.update(path.encode() + b"\0" + hashlib.sha256(bytes_of(files[path])).digest())
@@ -416,6 +420,11 @@ class SimToolchain(Toolchain):
             f"{self._cache}/", "<cache>/"
         )
         return re.sub(r"/\S*/(?=(?:pybind11|c\+\+|bits)/)", "<include>/", replaced)
+
+
+def _tasks(files: Mapping[str, str]) -> dict[str, str]:
+    """The C++ value of each kernel's task, where it is not plain vector code."""
+    return {name: task.expression for name, task in kernel_tasks(files).items()}
 
 
 def _check_names(files: Mapping[str, str], extension_name: str) -> None:

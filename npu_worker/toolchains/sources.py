@@ -6,9 +6,10 @@ and findings keep their places.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from types import MappingProxyType
 
 _TOKEN = re.compile(
     r"""
@@ -28,7 +29,12 @@ _TOKEN = re.compile(
 )
 # As g++ joins lines: also with blanks behind the backslash.
 _SPLICE = re.compile(r"\\[ \t\r\f\v\0]*\n")
+#: What a kernel asks the kind of its core with.
+_KIND_WORDS = frozenset(
+    {"g_coreType", "ASCEND_IS_AIC", "ASCEND_IS_AIV", "ASCEND_IS_NOT_AIC", "ASCEND_IS_NOT_AIV"}
+)
 _BLANK = ("space", "newline", "comment")
+_GROUPED = frozenset({"__mix__", "__attribute__", "__launch_bounds__", "alignas", "__declspec"})
 _STATEMENTS = frozenset({"return", "else", "do", "case", "co_return", "throw"})
 _OPEN = {"(": ")", "[": "]", "{": "}"}
 _INCLUDE = re.compile(
@@ -79,19 +85,42 @@ def tokens(source: str) -> tuple[Token, ...]:
     return tuple(found)
 
 
-def rewrite_launches(source: str) -> str:
-    """Turn every `kernel<<<...>>>(...)` into a call of `opmend_sim::launch`; line numbers stay."""
+def rewrite_launches(source: str, tasks: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Turn every `kernel<<<...>>>(...)` into a call of `opmend_sim::launch`; line numbers stay.
+
+    The kind of core is a condition at run time in the simulator, so `if constexpr` on it becomes `if`.
+
+    Args:
+        tasks: the C++ value of the task of each kernel that is not plain vector code, by the kernel's name.
+    """
+    if "constexpr" in source and any(word in source for word in _KIND_WORDS):
+        source = _run_time_kinds(list(tokens(source)))
     if "<<<" not in source:
         return source
-    return _rewritten(list(tokens(source)))
+    return _rewritten(list(tokens(source)), tasks)
 
 
-def _rewritten(stream: list[Token]) -> str:
+def _run_time_kinds(stream: list[Token]) -> str:
+    kept = list(stream)
+    for at, token in enumerate(stream):
+        if token.text != "constexpr":
+            continue
+        before = next((one.text for one in reversed(stream[:at]) if one.kind not in _BLANK), "")
+        opening = next((i for i in range(at + 1, len(stream)) if stream[i].kind not in _BLANK), None)
+        if before != "if" or opening is None:
+            continue
+        end = closing_bracket(stream, opening) if stream[opening].text == "(" else opening
+        if end is not None and any(one.text in _KIND_WORDS for one in stream[opening : end + 1]):
+            kept[at] = Token(kind="space", text=" ", line=token.line)
+    return "".join(token.text for token in kept)
+
+
+def _rewritten(stream: list[Token], tasks: Mapping[str, str]) -> str:
     out: list[Token] = []
     at = 0
     while at < len(stream):
         token = stream[at]
-        launch = _launch(stream, at, out) if token.kind == "open" else None
+        launch = _launch(stream, at, out, tasks) if token.kind == "open" else None
         if launch is None:
             out.append(token)
             at += 1
@@ -102,7 +131,9 @@ def _rewritten(stream: list[Token]) -> str:
     return "".join(token.text for token in out)
 
 
-def _launch(stream: list[Token], at: int, out: list[Token]) -> tuple[str, int, int] | None:
+def _launch(
+    stream: list[Token], at: int, out: list[Token], tasks: Mapping[str, str]
+) -> tuple[str, int, int] | None:
     """The replacement of the launch whose `<<<` stands at `at`: text, where its name starts in `out`, where it ends."""
     start = _name_start(out)
     close = _matching(stream, at, "close")
@@ -113,7 +144,7 @@ def _launch(stream: list[Token], at: int, out: list[Token]) -> tuple[str, int, i
         opening += 1
     if opening >= len(stream) or stream[opening].text != "(":
         return None
-    end = _closing_bracket(stream, opening)
+    end = closing_bracket(stream, opening)
     if end is None:
         return None
     name_text = "".join(token.text for token in out[start:])
@@ -121,18 +152,24 @@ def _launch(stream: list[Token], at: int, out: list[Token]) -> tuple[str, int, i
     configuration = list(_split(stream[at + 1 : close]))
     if len(configuration) not in (2, 3):
         return None
-    config = _rewritten(stream[at + 1 : close]) + ("" if len(configuration) == 3 else ", nullptr")
+    config = _rewritten(stream[at + 1 : close], tasks) + ("" if len(configuration) == 3 else ", nullptr")
     between = "".join(token.text for token in stream[close + 1 : opening])
-    arguments = _rewritten(stream[opening + 1 : end])
+    arguments = _rewritten(stream[opening + 1 : end], tasks)
     label = name.replace("\\", "").replace('"', "")
     padding = "\n" * name_text.count("\n")
     body = f"[&](auto... opmend_arguments) {{ {name}(opmend_arguments...); }}"
     comma = ", " if arguments.strip() else ""
     return (
-        f'::opmend_sim::launch({config}, "{label}", {body}{padding}{between}{comma}{arguments})',
+        f'{_launcher(label, tasks)}{config}, "{label}", {body}{padding}{between}{comma}{arguments})',
         start,
         end + 1,
     )
+
+
+def _launcher(label: str, tasks: Mapping[str, str]) -> str:
+    """The call that launches a kernel, up to its first argument of the configuration."""
+    task = tasks.get(re.sub(r"\s|<.*", "", label).rpartition("::")[2])
+    return "::opmend_sim::launch(" if task is None else f"::opmend_sim::launch_as({task}, "
 
 
 def _name_start(out: list[Token]) -> int | None:
@@ -226,7 +263,8 @@ def _matching(stream: list[Token], at: int, kind: str) -> int | None:
     return None
 
 
-def _closing_bracket(stream: list[Token], at: int) -> int | None:
+def closing_bracket(stream: Sequence[Token], at: int) -> int | None:
+    """Where the bracket that opens at `at` closes; None if it does not."""
     expected: list[str] = []
     for index in range(at, len(stream)):
         text = stream[index].text
@@ -263,10 +301,10 @@ def kernel_signatures(source: str) -> tuple[KernelSignature, ...]:
     for at, token in enumerate(stream):
         if token.text != "__global__":
             continue
-        opening = next((i for i in range(at, min(at + 12, len(stream))) if stream[i].text == "("), None)
-        if opening is None or stream[opening - 1].kind != "word":
+        opening = parameters_opening(stream, at)
+        if opening is None:
             continue
-        end = _closing_bracket(stream, opening)
+        end = closing_bracket(stream, opening)
         before = stream[max(0, at - 2) : at]
         if end is None or (before and before[-1].text == ">"):
             continue
@@ -282,7 +320,26 @@ def kernel_signatures(source: str) -> tuple[KernelSignature, ...]:
     return tuple(found)
 
 
-def launch_header(kernel: KernelSignature) -> str:
+def parameters_opening(stream: Sequence[Token], at: int) -> int | None:
+    """Where the parameter list of the function declared at `at` opens, past marks with brackets of their own.
+
+    `stream` has no blanks and comments.
+    """
+    index = at
+    while index < min(at + 24, len(stream)):
+        if stream[index].text in _GROUPED and index + 1 < len(stream) and stream[index + 1].text == "(":
+            end = closing_bracket(stream, index + 1)
+            if end is None:
+                return None
+            index = end + 1
+            continue
+        if stream[index].text == "(":
+            return index if stream[index - 1].kind == "word" else None
+        index += 1
+    return None
+
+
+def launch_header(kernel: KernelSignature, tasks: Mapping[str, str] = MappingProxyType({})) -> str:
     """The text of aclrtlaunch_NAME.h: addresses are void* there, all else has the kernel's own types."""
 
     def is_address(kind: str) -> bool:
@@ -299,7 +356,7 @@ def launch_header(kernel: KernelSignature) -> str:
         '#include "kernel_operator.h"\n'
         f"{linkage}void {kernel.name}({declared});\n"
         f"inline uint32_t aclrtlaunch_{kernel.name}(uint32_t blockDim, const void* stream{taken}) {{\n"
-        f'    ::opmend_sim::launch(blockDim, nullptr, stream, "{kernel.name}",\n'
+        f'    {_launcher(kernel.name, tasks)}blockDim, nullptr, stream, "{kernel.name}",\n'
         f"        [](auto... a) {{ {kernel.name}(a...); }}{passed});\n"
         "    return 0;\n"
         "}\n"

@@ -20,5 +20,6 @@
 #include "opmend_sim/activate.h"
 #include "opmend_sim/cube.h"
 #include "opmend_sim/sync.h"
+#include "opmend_sim/cross.h"
 #include "opmend_sim/launch.h"
 #include "opmend_sim/tiling.h"

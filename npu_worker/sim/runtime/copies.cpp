@@ -1,5 +1,6 @@
 // Copies between global memory and local memories, and between local memories.
 #include "opmend_sim/copy.h"
+#include "opmend_sim/schedule.h"
 
 namespace opmend_sim {
 
@@ -31,16 +32,18 @@ Clip clip(const uint8_t* at, uint64_t bytes, const Range& range) {
     return {skip, last - skip};
 }
 
-void check_global(const Global& side, uint64_t reach, const char* call, const char* rule, Where where, bool writes = false) {
+// Whether [at, at + reach) lies inside the side's storage.
+bool check_global(const Global& side, uint64_t reach, const char* call, const char* rule, Where where, bool writes = false) {
     if (!side.data) fail("gm-null", std::string(call) + ": the global address is null", where);
     const auto begin = reinterpret_cast<uintptr_t>(side.range.begin), end = reinterpret_cast<uintptr_t>(side.range.end),
                at = reinterpret_cast<uintptr_t>(side.data);
-    if (at >= begin && at + reach <= end) return;
+    if (at >= begin && at + reach <= end) return true;
     if (!side.range.begin) fail("gm-unknown-address", std::string(call) + ": " + kUnknownAddress, where);
     const std::string what = std::string(call) + ": bytes " + std::to_string(static_cast<int64_t>(at - begin)) + " to " +
                              std::to_string(static_cast<int64_t>(at - begin + reach)) + " of a storage of " + text(end - begin);
     if (at + kAllocationSlack < begin || at > end + kAllocationSlack || at + reach > end + (1u << 21)) fail(rule, what, where);
     note(rule, writes && (at < begin || at + reach > end + kTail) ? "error" : "violation", what, where);
+    return false;
 }
 
 void check_local(const Local& side, uint64_t reach, const char* call, const char* operand, bool writes, pipe_t pipe, Where where) {
@@ -54,6 +57,17 @@ pipe_t pipe_between(const Local& from, const Local& to) {
     const Space source = space_of(from.position), destination = space_of(to.position);
     if (source == Space::UB) return destination == Space::UB ? PIPE_V : PIPE_MTE3;
     return source == Space::L1 ? PIPE_MTE1 : PIPE_FIX;
+}
+
+// In a MIX kernel all its cores run the whole source, and a core lacks the unit that some of it is for: there it has no effect.
+bool writes_here(const Local& from, const char* call, Where where) {
+    const Core& now = core();
+    const bool vector = space_of(from.position) == Space::UB;
+    if (vector ? now.has_vector() : now.has_cube()) return true;
+    if (!launch_now().task.mix)
+        note("wrong-core", "violation", std::string(call) + " out of " + position_name(from.position) + " on an " + (vector ? "AIC, which has no unified buffer" : "AIV, which has no cube unit") +
+             ": nothing is copied", where, from.buffer);
+    return false;
 }
 
 template <class T> void combine_as(uint8_t* to, const uint8_t* from, uint64_t bytes, Atomic how) {
@@ -78,6 +92,12 @@ void combine(uint8_t* to, const uint8_t* from, uint64_t bytes, Atomic how, Eleme
     }
 }
 
+// Says that the core writes there, if all of it lies inside the storage.
+void use_stored(const Global& to, const CopyShape& shape, bool inside, const char* call, Where where) {
+    if (inside)
+        used_global(to.data, shape.bytes, shape.blocks, shape.destination_step, core().atomic == Atomic::None ? GlobalUse::Write : GlobalUse::Atomic, call, where);
+}
+
 // Writes what lies inside the storage, as SetAtomic asks.
 void put_global(const Global& to, const uint8_t* from, const CopyShape& shape, Element element, Where where) {
     const Atomic how = core().atomic;
@@ -95,7 +115,10 @@ void put_global(const Global& to, const uint8_t* from, const CopyShape& shape, E
 void copy_in(Local to, Global from, CopyShape shape, const char* call, Where where) {
     if (shape.blocks == 0 || shape.bytes == 0) return;
     check_local(to, reach_of(shape, shape.destination_step, shape.bytes), call, "dst", true, PIPE_MTE2, where);
-    check_global(from, reach_of(shape, shape.source_step, shape.bytes), call, "gm-read-out-of-range", where);
+    step(core(), 16, where);
+    core().cost.move(Space::Global, space_of(to.position), shape.blocks * shape.bytes);
+    if (check_global(from, reach_of(shape, shape.source_step, shape.bytes), call, "gm-read-out-of-range", where))
+        used_global(from.data, shape.bytes, shape.blocks, shape.source_step, GlobalUse::Read, call, where);
     for (uint64_t i = 0; i < shape.blocks; ++i) {
         uint8_t* d = to.data + i * shape.destination_step;
         const uint8_t* s = from.data + i * shape.source_step;
@@ -119,7 +142,10 @@ void copy_in_padded(Local to, Global from, CopyShape shape, Padding padding, con
     }
     const uint64_t row = (padding.left + shape.bytes + padding.right + 31) / 32 * 32;
     check_local(to, reach_of(shape, shape.destination_step, row), call, "dst", true, PIPE_MTE2, where);
-    check_global(from, reach_of(shape, shape.source_step, shape.bytes), call, "gm-read-out-of-range", where);
+    step(core(), 16, where);
+    core().cost.move(Space::Global, space_of(to.position), shape.blocks * shape.bytes);
+    if (check_global(from, reach_of(shape, shape.source_step, shape.bytes), call, "gm-read-out-of-range", where))
+        used_global(from.data, shape.bytes, shape.blocks, shape.source_step, GlobalUse::Read, call, where);
     for (uint64_t i = 0; i < shape.blocks; ++i) {
         uint8_t* d = to.data + i * shape.destination_step;
         const uint8_t* s = from.data + i * shape.source_step;
@@ -142,7 +168,10 @@ void copy_in_padded(Local to, Global from, CopyShape shape, Padding padding, con
 void copy_out(Global to, Local from, CopyShape shape, Element element, const char* call, Where where) {
     if (shape.blocks == 0 || shape.bytes == 0) return;
     check_local(from, reach_of(shape, shape.source_step, shape.bytes), call, "src", false, PIPE_MTE3, where);
-    check_global(to, reach_of(shape, shape.destination_step, shape.bytes), call, "gm-write-out-of-range", where, true);
+    step(core(), 16, where);
+    if (!writes_here(from, call, where)) return;
+    core().cost.move(space_of(from.position), Space::Global, shape.blocks * shape.bytes);
+    use_stored(to, shape, check_global(to, reach_of(shape, shape.destination_step, shape.bytes), call, "gm-write-out-of-range", where, true), call, where);
     for (uint64_t i = 0; i < shape.blocks; ++i) {
         const uint8_t* s = from.data + i * shape.source_step;
         const Clip part = clip(to.data + i * shape.destination_step, shape.bytes, to.range);
@@ -153,12 +182,12 @@ void copy_out(Global to, Local from, CopyShape shape, Element element, const cha
 
 void store_global(Global to, const void* from, CopyShape shape, Element element, const char* call, Where where) {
     if (shape.blocks == 0 || shape.bytes == 0) return;
-    check_global(to, reach_of(shape, shape.destination_step, shape.bytes), call, "gm-write-out-of-range", where, true);
+    use_stored(to, shape, check_global(to, reach_of(shape, shape.destination_step, shape.bytes), call, "gm-write-out-of-range", where, true), call, where);
     put_global(to, static_cast<const uint8_t*>(from), shape, element, where);
 }
 
 void load_global(void* to, Global from, uint64_t bytes, const char* call, Where where) {
-    check_global(from, bytes, call, "gm-read-out-of-range", where);
+    if (check_global(from, bytes, call, "gm-read-out-of-range", where)) used_global(from.data, bytes, 1, 0, GlobalUse::Read, call, where);
     const Clip part = clip(from.data, bytes, from.range);
     if (part.keep != bytes) poison(to, bytes);
     std::memcpy(static_cast<uint8_t*>(to) + part.skip, from.data + part.skip, part.keep);
@@ -167,6 +196,8 @@ void load_global(void* to, Global from, uint64_t bytes, const char* call, Where 
 void copy_within(Local to, Local from, CopyShape shape, const char* call, Where where) {
     if (shape.blocks == 0 || shape.bytes == 0) return;
     const pipe_t pipe = pipe_between(from, to);
+    step(core(), 16, where);
+    core().cost.move(space_of(from.position), space_of(to.position), shape.blocks * shape.bytes);
     check_local(to, reach_of(shape, shape.destination_step, shape.bytes), call, "dst", true, pipe, where);
     check_local(from, reach_of(shape, shape.source_step, shape.bytes), call, "src", false, pipe, where);
     for (uint64_t i = 0; i < shape.blocks; ++i) {

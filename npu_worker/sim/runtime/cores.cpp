@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "opmend_sim/schedule.h"
-#include "opmend_sim/types.h"
+#include "opmend_sim/sync.h"
 
 namespace opmend_sim {
 
@@ -53,9 +53,15 @@ uint8_t* mapped(size_t bytes, int flags) {
     return static_cast<uint8_t*>(at);
 }
 
+int64_t step_limit() {
+    const char* text = std::getenv("OPMEND_SIM_STEPS");
+    return text && *text ? std::strtoll(text, nullptr, 10) : int64_t{1} << 32;
+}
+
 struct Fiber {
     ucontext_t context{};
     Core core;
+    Hazards hazards;
     uint8_t* stack = nullptr;
     bool done = false;
     std::exception_ptr error;
@@ -66,6 +72,7 @@ struct Fiber {
     Fiber() {
         stack = mapped(kStackBytes, MAP_STACK);
         mprotect(stack, kPage, PROT_NONE);
+        core.hazards = &hazards;
         core.arena_bytes = layout().bytes;
         core.arena = mapped(core.arena_bytes + core.arena_bytes / 8, 0);
         core.shadow = core.arena + core.arena_bytes;
@@ -98,11 +105,7 @@ void end_checks(Core& core) {
     for (const Buffer& buffer : core.buffers)
         if (buffer.state != BufferState::Plain && buffer.state != BufferState::Free)
             note("queue-leak", "violation", "the kernel ends while this queue buffer was never freed (FreeTensor)", buffer.where, &buffer);
-    for (int event = 0; event < 64; ++event)
-        if (core.events_set[event]) {
-            note("flag-unpaired", "warning", "SetFlag without WaitFlag at the end of the kernel", Where{"", 0});
-            break;
-        }
+    end_flags(core);
 }
 
 void enter() {
@@ -282,6 +285,9 @@ void Core::reset() {
     fresh.arena = arena;
     fresh.arena_bytes = arena_bytes;
     fresh.shadow = shadow;
+    fresh.hazards = hazards;
+    fresh.steps_left = step_limit();
+    if (hazards->tick) hazards->reset();
     std::copy(std::begin(memories), std::end(memories), std::begin(fresh.memories));
     for (Memory& memory : fresh.memories) memory.used = 0;
     *this = std::move(fresh);
@@ -293,7 +299,15 @@ void run_blocks(uint32_t blocks, Task task, const std::string& kernel, const std
     static std::recursive_mutex one_launch;
     const std::lock_guard<std::recursive_mutex> guard(one_launch);
     if (scheduler.body) fail("nested-launch", "a kernel launches a kernel", Where{"", 0});
-    if (blocks == 0 || blocks > 65535) fail("block-count", "launch of " + kernel + " with blockDim " + text(blocks) + "; it must be in 1..65535", Where{"", 0});
+    std::vector<uint32_t> order;
+    try {
+        if (blocks == 0 || blocks > 65535)
+            fail("block-count", "launch of " + kernel + " with blockDim " + text(blocks) + "; it must be in 1..65535", Where{"", 0});
+        order = start_order(blocks);
+    } catch (const KernelError&) {
+        flush_report();
+        throw;
+    }
     std::exception_ptr error;
     for (bool again = true; again;) {
         again = false;
@@ -301,10 +315,11 @@ void run_blocks(uint32_t blocks, Task task, const std::string& kernel, const std
         run.launch.kernel = kernel;
         run.launch.blocks = blocks;
         run.launch.task = soc().split ? task : Task{0, 1, false};
-        run.order = start_order(blocks);
+        run.order = order;
         scheduler.body = &body;
         scheduler.launch = &run.launch;
         run.go();
+        if (!run.error) end_races(run.launch);
         scheduler.body = nullptr;
         scheduler.launch = nullptr;
         current_core = nullptr;
@@ -345,20 +360,32 @@ void wait_until(const std::function<bool()>& ready, const std::string& what, Whe
     self->ready = nullptr;
 }
 
-void sync_all(bool vector_only, Where where) {
-    const Core& now = core();
+void sync_all(bool vector_only, uint32_t used, Where where) {
+    Core& now = core();
     Launch& launch = launch_now();
     if (launch.blocks > resident_blocks(launch.task))
         fail("syncall-too-many-blocks", "SyncAll with " + text(launch.blocks) + " blocks on " + text(resident_blocks(launch.task)) +
              " cores: the device hangs", where);
     if (vector_only && launch.task.aivs && !now.has_vector()) return;  // the vector cores' affair
-    Barrier& barrier = vector_only ? launch.vector_barrier : launch.whole_barrier;
+    ++now.cost.barriers;
+    Barrier& barrier = launch.barriers[used ? 2 + used : vector_only ? 1 : 0];
     const uint64_t seen = barrier.generation;
-    if (++barrier.arrived == (vector_only ? launch.vector_cores() : launch.cores())) {
+    const uint32_t wanted = used ? used : vector_only ? launch.vector_cores() : launch.cores();
+    const bool whole = wanted == launch.cores();
+    const Channel round = signal_channel(&barrier, static_cast<int64_t>(seen), 0);
+    if (!whole) publish(round);
+    if (++barrier.arrived == wanted) {
         barrier.arrived = 0;
         ++barrier.generation;
+        if (whole) all_met(launch);
     }
     wait_until([&] { return barrier.generation != seen; }, "SyncAll", where);
+    if (!whole) acquire(round);
+    sync_pipes(now);
+}
+
+void endless(Where where) {
+    fail("endless-loop", "more calls than a kernel makes that ends (OPMEND_SIM_STEPS): a loop without an end is near", where);
 }
 
 }  // namespace opmend_sim

@@ -86,6 +86,7 @@ constexpr Mend kMends[] = {
     {"flag-exhausted", "call ReleaseEventID when the flag was waited for"},
     {"cross-core-flag-id", "use flag ids 0 to 10"},
     {"cross-core-flag-overflow", "wait for a flag at least once every 15 sets"},
+    {"cross-core-task", "say KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIV_1_0), or another MIX type, first in the kernel"},
     {"cross-core-hang", "pair every wait with the set it waits for, on every path and with the same mode and id"},
     {"syncall-missing-core", "let every core reach every SyncAll: never inside a branch that only some cores take"},
     {"syncall-too-many-blocks", "launch no more blocks than the device has cores"},

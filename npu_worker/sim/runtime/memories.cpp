@@ -216,6 +216,19 @@ void check_span(const void* data, uint64_t bytes, uint64_t own_bytes, AscendC::T
         note(rule_of(space, "-buffer-overrun"), "violation", who + ": " + text(bytes) + " bytes touched, the tensor holds " + text(own_bytes), where, buffer);
 }
 
+void operand(void* data, uint64_t bytes, uint64_t own_bytes, AscendC::TPosition position, const Buffer* buffer, Use use, const char* call,
+             const char* name, Where where, pipe_t pipe) {
+    Core& now = core();
+    step(now, 16, where);
+    const Memory& memory = now.memory(space_of(position));
+    if (__builtin_expect((reinterpret_cast<uintptr_t>(data) & (memory.alignment - 1)) != 0 || bytes > own_bytes || !memory.holds(data, bytes), 0))
+        check_span(data, bytes, own_bytes, position, buffer, call, name, where);
+    if (use == Use::Check) return;
+    if (pipe == PIPE_V) now.cost.operand(call, name, where, bytes);
+    if (buffer && buffer->state == BufferState::Plain) touch(buffer, data, bytes, use != Use::Read, pipe, call, where);
+    if (use == Use::Write) mark_written(data, bytes);
+}
+
 void check_scalar(const void* data, uint32_t index, uint32_t count, uint32_t size, AscendC::TPosition position, const Buffer* buffer, Where where) {
     const Space space = space_of(position);
     const auto* at = static_cast<const uint8_t*>(data) + static_cast<uint64_t>(index) * size;

@@ -1,4 +1,4 @@
-// The queue protocol, and the flags between pipes.
+// The queue protocol, and event ids.
 #include "opmend_sim/pipe.h"
 #include "opmend_sim/sync.h"
 
@@ -24,6 +24,7 @@ Buffer* Queue::alloc(Where where) {
         buffers[i]->state = BufferState::Allocated;
         buffers[i]->where = where;
         forget_local(buffers[i]->data, buffers[i]->bytes);
+        hand_over(*this, *buffers[i], Handover::Alloc);
         return buffers[i];
     }
     fail("queue-no-free-buffer", "AllocTensor finds all " + text(count) + " buffers in use (missing FreeTensor?): the device hangs", where, buffers[0]);
@@ -45,6 +46,7 @@ void Queue::enqueue(Buffer* buffer, Where where) {
         buffer->state = BufferState::Queued;
         buffer->where = where;
     }
+    hand_over(*this, *buffer, Handover::EnQue);
     line[(head + waiting) % kMost] = buffer;
     ++waiting;
 }
@@ -58,6 +60,7 @@ Buffer* Queue::dequeue(Where where) {
         buffer->state = BufferState::Dequeued;
         buffer->where = where;
     }
+    hand_over(*this, *buffer, Handover::DeQue);
     return buffer;
 }
 
@@ -72,26 +75,13 @@ void Queue::release(Buffer* buffer, Where where) {
         note("queue-free-while-queued", "violation", "FreeTensor of a tensor that still waits in a queue", where, buffer);
     buffer->state = BufferState::Free;
     buffer->where = where;
+    hand_over(*this, *buffer, Handover::Free);
 }
 
 bool Queue::idle() const {
     for (int i = 0; i < count; ++i)
         if (buffers[i]->state == BufferState::Free) return true;
     return false;
-}
-
-void set_flag(int event, int id, Where where) {
-    Core& now = core();
-    if (id < 0 || id > 7) fail("flag-id", "SetFlag with event id " + std::to_string(id) + "; ids are 0 to 7", where);
-    if (now.events_set[event] >> id & 1) note("flag-set-twice", "violation", "SetFlag on an event that is set already", where);
-    now.events_set[event] |= 1u << id;
-}
-
-void wait_flag(int event, int id, Where where) {
-    Core& now = core();
-    if (id < 0 || id > 7) fail("flag-id", "WaitFlag with event id " + std::to_string(id) + "; ids are 0 to 7", where);
-    if (!(now.events_set[event] >> id & 1)) note("flag-never-set", "violation", "WaitFlag on an event that nothing set: the device may hang", where);
-    now.events_set[event] &= ~(1u << id);
 }
 
 int take_event(int event, Where where) {

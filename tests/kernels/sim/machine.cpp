@@ -15,19 +15,19 @@ extern "C" __global__ __aicore__ void machine(GM_ADDR x, GM_ADDR z, uint32_t n, 
             DataCopyExtParams params{2, static_cast<uint32_t>(5 * sizeof(float)), 0, 0, 0};
             DataCopyPadExtParams<float> pad{true, 0, 1, 7.0f};
             DataCopyPad(t, in, params, pad);
-            DataCopy(out, t, 16);
+            PipeBarrier<PIPE_ALL>(); DataCopy(out, t, 16);
             break;
         }
-        case 1: DataCopy(out, t, 16); break;  // never written
-        case 2: DataCopy(t, in, 13); DataCopy(out, t, 16); break;
+        case 1: PipeBarrier<PIPE_ALL>(); DataCopy(out, t, 16); break;  // never written
+        case 2: DataCopy(t, in, 13); PipeBarrier<PIPE_ALL>(); DataCopy(out, t, 16); break;
         case 3: pipe.InitBuffer(queue, 1, 256); { auto a = queue.DeQue<float>(); Adds(a, a, 1.0f, 8); } break;
         case 4: pipe.InitBuffer(queue, 1, 256); queue.AllocTensor<float>(); queue.AllocTensor<float>(); break;
         case 5: pipe.InitBuffer(queue, 2, 256); queue.AllocTensor<float>(); break;
         case 6: { TBuf<> large; pipe.InitBuffer(large, 200 * 1024); break; }
         case 7: Add(t[1], t, t, 8); break;
         case 8: Adds(t, t, 1.0f, 100000); break;
-        case 9: DataCopy(t, in[n], 8); DataCopy(out, t, 8); break;
-        case 10: Duplicate(t, 1.0f, 16); DataCopy(out[n - 8], t, 16); break;
+        case 9: DataCopy(t, in[n], 8); PipeBarrier<PIPE_ALL>(); DataCopy(out, t, 8); break;
+        case 10: Duplicate(t, 1.0f, 16); PipeBarrier<PIPE_ALL>(); DataCopy(out[n - 8], t, 16); break;
         case 11: WaitFlag<HardEvent::V_S>(EVENT_ID0); break;
         case 12: {  // each core writes its number; after SyncAll each reads its neighbour's
             const auto self = static_cast<uint32_t>(GetBlockIdx()), all = static_cast<uint32_t>(GetBlockNum());
@@ -42,7 +42,7 @@ extern "C" __global__ __aicore__ void machine(GM_ADDR x, GM_ADDR z, uint32_t n, 
         case 14: {  // all cores add to the same place
             Duplicate(t, 1.0f, 8);
             SetAtomicAdd<float>();
-            DataCopy(out, t, 8);
+            PipeBarrier<PIPE_ALL>(); DataCopy(out, t, 8);
             SetAtomicNone();
             break;
         }
@@ -73,26 +73,27 @@ extern "C" __global__ __aicore__ void machine(GM_ADDR x, GM_ADDR z, uint32_t n, 
             SetMaskNorm();
             ResetMask();
             if ASCEND_IS_AIV {
-                DataCopy(out, t, 256);
+                PipeBarrier<PIPE_ALL>(); DataCopy(out, t, 256);
             }
             break;
         }
         case 22: {  // Brcb, Gather, indices
             LocalTensor<int32_t> index = buffer.GetWithOffset<int32_t>(64, 2048);
             DataCopy(t, in, 8);
+            PipeBarrier<PIPE_ALL>();
             Brcb(t[64], t, 1, {1, 8});
             CreateVecIndex(index, 0, 8);
             Muls(index, index, -4, 8);
             Adds(index, index, 28, 8);
             Gather(t[8], t, index.ReinterpretCast<uint32_t>(), 0, 8);
-            DataCopy(out, t[8], 8);
+            PipeBarrier<PIPE_ALL>(); DataCopy(out, t[8], 8);
             DataCopy(out[8], t[64], 64);
             break;
         }
         case 19: {  // every other block of the source, closed up
             DataCopyParams params{4, 1, 1, 0};
             DataCopy(t, in, params);
-            DataCopy(out, t, 32);
+            PipeBarrier<PIPE_ALL>(); DataCopy(out, t, 32);
             break;
         }
     }

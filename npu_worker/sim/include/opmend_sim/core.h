@@ -24,6 +24,7 @@ struct Buffer {
     Where where{};  // of the call that last changed its state
     uint8_t position = 0;  // TPosition
     Where made{};  // of its InitBuffer
+    struct Traces* traces = nullptr;  // which pipes touched it (hazards.cpp); none before the first did
 };
 
 enum class Atomic : uint8_t { None, Add, Max, Min };
@@ -71,9 +72,12 @@ struct Core {
     uint64_t scalar_max = 0;
     uint32_t events_set[64] = {};   // one word a HardEvent, one bit an event id
     uint32_t events_taken[64] = {};
+    Where event_places[64] = {};    // of each event's last SetFlag
     float deq_scale = 1.0f;
     alignas(8) uint8_t cube_registers[96] = {};  // cube.h gives them names
     Cost cost;
+    int64_t steps_left = 0;         // calls until the kernel counts as endless: a scalar access is 1, another operand 16
+    struct Hazards* hazards = nullptr;
 
     bool has_vector() const { return unit != Unit::Cube; }
     bool has_cube() const { return unit != Unit::Vector; }
@@ -96,6 +100,17 @@ inline Core& core() {
     return *current_core;
 }
 
+// The kernel made more calls than any kernel that ends.
+[[noreturn]] void endless(Where where);
+inline void step(Core& now, int64_t calls, Where where) {
+    if (__builtin_expect((now.steps_left -= calls) < 0, 0)) endless(where);
+}
+
+inline void scalar_step(Core& now, Where where) {
+    ++now.cost.scalars;
+    step(now, 1, where);
+}
+
 // Fills memory with the poison pattern: NaN in half, bfloat16 and float, an odd large number in integers.
 void poison(void* data, size_t bytes);
 // Poison in local memory, and its shadow: nothing was written there.
@@ -105,8 +120,8 @@ void forget_local(void* data, size_t bytes);
 void run_blocks(uint32_t blocks, Task task, const std::string& kernel, const std::function<void()>& body);
 // The kernel says what it is (KERNEL_TASK_TYPE). If the launch runs it as something else, it starts again from its first block.
 void require_task(Task task, Where where);
-// Waits until all cores of the launch's AIVs (or all cores) arrive. A core that never arrives is found, not hung on.
-void sync_all(bool vector_only, Where where);
+// Waits until all of the launch's AIVs (or all its cores, or `used` of them) arrive. A core that never arrives is found, not hung on.
+void sync_all(bool vector_only, uint32_t used, Where where);
 
 // The running core goes no further; its kernel has ended well (the cube core of a MIX kernel that only serves its vector cores).
 [[noreturn]] void end_core();
@@ -120,5 +135,8 @@ void register_global(const void* begin, size_t bytes);
 void forget_global(const void* begin);
 // The registered range that contains the address, or ends shortly before it; an empty range if none does.
 Range find_global(const void* address);
+// A core used global memory: rows of `bytes` bytes, `stride` apart, all inside a storage. Scalar: a store of one element by the scalar unit.
+enum class GlobalUse : uint8_t { Read, Write, Atomic, Scalar };
+void used_global(const void* begin, uint64_t bytes, uint64_t rows, uint64_t stride, GlobalUse use, const char* call, Where where);
 
 }  // namespace opmend_sim

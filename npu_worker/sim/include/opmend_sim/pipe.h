@@ -35,6 +35,9 @@ struct Queue {
     void release(Buffer* buffer, Where where);
     bool idle() const;
 };
+// What a queue's call makes one pipe wait for in another (hazards.cpp).
+enum class Handover : uint8_t { Alloc, EnQue, DeQue, Free };
+void hand_over(const Queue& queue, Buffer& buffer, Handover how);
 Buffer* init_plain(Pool* pool, AscendC::TPosition position, uint32_t bytes, Where where);
 void init_pool(Pool* from, Pool& pool, AscendC::TPosition position, uint32_t bytes, Where where);
 }  // namespace opmend_sim

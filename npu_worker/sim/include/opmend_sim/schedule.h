@@ -1,5 +1,9 @@
 // The running launch, for the runtime's own sources: which cores there are, who waits for what.
 #pragma once
+#include <map>
+#include <memory>
+#include <tuple>
+
 #include "opmend_sim/core.h"
 
 namespace opmend_sim {
@@ -9,19 +13,65 @@ struct Barrier {
     uint64_t generation = 0;
 };
 
+// One use of a buffer by a pipe: bytes [begin, end) of the buffer, at a tick of the core.
+struct Trace {
+    uint32_t begin = 0, end = 0;
+    uint64_t tick = 0;
+    Where where{};
+    const char* call = "";
+};
+inline constexpr int kPipes = 8;
+inline constexpr int kTraces = 4;
+struct Traces {
+    uint32_t pipes = 0;  // bit p: pipe p used it
+    Trace writes[kPipes][kTraces], reads[kPipes][kTraces];
+    uint64_t handed[kPipes] = {}, freed[kPipes] = {};  // what EnQue and FreeTensor carry to DeQue and AllocTensor
+};
+// What each pipe of a core knows of the others: synced[q][p] is the last tick of pipe p that pipe q waited for.
+struct Hazards {
+    uint64_t tick = 0;
+    uint64_t synced[kPipes][kPipes] = {};
+    std::deque<Traces> traces;
+    struct Flag {
+        uint64_t carried[kPipes] = {};
+    };
+    std::vector<Flag> flags;  // by event and id; empty until one is set
+    void reset() {
+        tick = 0;
+        std::memset(synced, 0, sizeof synced);
+        traces.clear();
+        flags.clear();
+    }
+};
+// A kernel ends: flags that nothing waited for.
+void end_flags(Core& core);
+
+// What orders two cores: a flag, a signal, a barrier's round. What happened before `publish` is ordered before what follows `acquire`.
+using Channel = std::tuple<uintptr_t, int64_t, int64_t>;
+Channel flag_channel(int mode, bool cube, uint32_t block, int64_t id);
+Channel signal_channel(const void* what, int64_t block, int64_t event);
+void publish(const Channel& channel);
+void acquire(const Channel& channel);
+
 struct Launch {
     std::string kernel;
     uint32_t blocks = 0;
     Task task;
     uint32_t started = 0;  // blocks
-    Barrier vector_barrier, whole_barrier;
-    std::vector<uint8_t> flags;          // counters of cross-core flags: 16 a core, by rank; empty until one is set
-    std::vector<uint8_t> contributions;  // who has set a flag since it last fired, by group
+    std::map<uint32_t, Barrier> barriers;  // by which cores: 0 all, 1 the AIVs, 2 + n the first n to arrive
+    std::vector<uint8_t> flags;            // counters of cross-core flags: 16 a core, by rank; empty until one is set
+    std::vector<uint8_t> sets;             // sets of a flag that wait for other cores' sets: 3 modes x 16 a core
+    std::map<Channel, bool> signals;  // IBSet: by workspace, block and event
+    std::vector<uint32_t> notified, awaited;  // NotifyNextBlock and WaitPreBlock: counts by GetBlockIdx
+    std::shared_ptr<struct Races> races;      // what cores touched in global memory
     uint32_t members() const { return task.aics + task.aivs; }
     uint32_t cores() const { return blocks * members(); }
     uint32_t vector_cores() const { return blocks * (task.aivs ? task.aivs : task.aics); }
 };
 
+// All cores of the launch stand at a barrier; a launch ends. What unordered cores did to each other in global memory is reported.
+void all_met(Launch& launch);
+void end_races(Launch& launch);
 // The launch that runs now. Only inside run_blocks.
 Launch& launch_now();
 // Most blocks that are on the device at a time; later ones wait for an end.

@@ -8,6 +8,9 @@ namespace opmend_sim {
 void set_flag(int event, int id, Where where);
 void wait_flag(int event, int id, Where where);
 int take_event(int event, Where where);
+int event_between(pipe_t from, pipe_t to, Where where);
+// Every pipe waits for every other.
+void sync_pipes(Core& core);
 }  // namespace opmend_sim
 
 namespace AscendC {
@@ -26,8 +29,11 @@ inline int64_t GetProgramCounter() { return 0; }
 inline int64_t GetSystemCycle() { return 0; }
 inline int64_t GetArchVersion() { return 0x220; }
 
-// All pipes run in program order, so a barrier has nothing to wait for.
-template <pipe_t pipe> void PipeBarrier() { ::opmend_sim::core(); }
+// All pipes run in program order, so a barrier has nothing to wait for; what it orders is remembered.
+template <pipe_t pipe> void PipeBarrier() {
+    ++::opmend_sim::core().cost.barriers;
+    if constexpr (pipe == PIPE_ALL) ::opmend_sim::sync_pipes(::opmend_sim::core());
+}
 inline void DataSyncBarrier() {}
 enum class MemDsbT : uint8_t { ALL, DDR, UB, SEQ };
 template <MemDsbT arg> void DataSyncBarrier() {}
@@ -48,10 +54,10 @@ inline TEventID TPipe::FetchEventID(HardEvent event, ::opmend_sim::Where where) 
 }
 template <HardEvent event> TEventID TPipe::FetchEventID(::opmend_sim::Where where) { return FetchEventID(event, where); }
 
-template <bool isAIVOnly = true> void SyncAll(OPMEND_WHERE) { ::opmend_sim::sync_all(isAIVOnly, where); }
+template <bool isAIVOnly = true> void SyncAll(OPMEND_WHERE) { ::opmend_sim::sync_all(isAIVOnly, 0, where); }
 template <bool isAIVOnly = true>
-void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t = 0, OPMEND_WHERE) {
-    ::opmend_sim::sync_all(isAIVOnly, where);
+void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t usedCores = 0, OPMEND_WHERE) {
+    ::opmend_sim::sync_all(isAIVOnly, usedCores > 0 ? static_cast<uint32_t>(usedCores) : 0, where);
 }
 
 template <class T> void SetAtomicAdd() { ::opmend_sim::core().atomic = ::opmend_sim::Atomic::Add; }
@@ -69,7 +75,11 @@ void DataCacheCleanAndInvalid(const LocalTensor<T>&) {}
 template <class T> void DataCachePreload(const GlobalTensor<uint64_t>&, const T) {}
 
 template <class T> void InitGlobalMemory(const GlobalTensor<T>& tensor, uint64_t size, T value, OPMEND_WHERE) {
-    for (uint64_t i = 0; i < size; ++i) tensor.SetValue(i, value, where);
+    if (size == 0) return;
+    tensor.require_inside(size - 1, where);
+    T* to = tensor.GetPhyAddr();
+    ::opmend_sim::used_global(to, size * sizeof(T), 1, 0, ::opmend_sim::GlobalUse::Write, "InitGlobalMemory", where);
+    for (uint64_t i = 0; i < size; ++i) to[i] = value;
 }
 template <class T> void InitOutput(const GlobalTensor<T>& tensor, uint64_t size, T value = T(0), OPMEND_WHERE) {
     InitGlobalMemory(tensor, size, value, where);
@@ -164,9 +174,12 @@ inline int64_t get_block_idx() { return AscendC::GetBlockIdx(); }
 inline int64_t get_block_num() { return AscendC::GetBlockNum(); }
 inline int64_t get_subblockid() { return AscendC::GetSubBlockIdx(); }
 inline int64_t get_subblockdim() { return AscendC::GetSubBlockNum(); }
-#define pipe_barrier(pipe) ((void)(pipe))
-template <class... A> inline void set_flag(pipe_t, pipe_t, A...) {}
-template <class... A> inline void wait_flag(pipe_t, pipe_t, A...) {}
+inline void pipe_barrier(pipe_t pipe) {
+    ++opmend_sim::core().cost.barriers;
+    if (pipe == PIPE_ALL) opmend_sim::sync_pipes(opmend_sim::core());
+}
+inline void set_flag(pipe_t from, pipe_t to, int64_t id, OPMEND_WHERE) { opmend_sim::set_flag(opmend_sim::event_between(from, to, where), static_cast<int>(id), where); }
+inline void wait_flag(pipe_t from, pipe_t to, int64_t id, OPMEND_WHERE) { opmend_sim::wait_flag(opmend_sim::event_between(from, to, where), static_cast<int>(id), where); }
 inline void dcci(const void*, int) {}
 
 // As in `if ASCEND_IS_AIV { ... }`. On a SoC whose cores have both units, neither holds (as in the interface, which has a third type there).

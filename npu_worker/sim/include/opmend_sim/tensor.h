@@ -18,6 +18,10 @@ constexpr Space space_of(AscendC::TPosition position) {
         default: return Space::UB;
     }
 }
+// A pipe touches a buffer that no queue hands over (runtime/hazards.cpp).
+void touch(const Buffer* buffer, const void* data, uint64_t bytes, bool writes, pipe_t pipe, const char* call, Where where);
+// Whether scalar accesses are looked at, too (OPMEND_SIM_SCALAR_SYNC=1): a compiler's auto-sync covers them, so it is off by default.
+extern bool watches_scalars;
 const char* position_name(AscendC::TPosition position);
 inline constexpr const char* kUnknownAddress = "a global address that lies in no tensor of the device (null, host memory, or far outside)";
 }  // namespace opmend_sim
@@ -58,6 +62,8 @@ public:
     }
     T GetValue(uint64_t index, OPMEND_WHERE) const {
         if (__builtin_expect(!inside(data_ + index), 0)) out_of_range("gm-read-out-of-range", index, where);
+        ::opmend_sim::scalar_step(::opmend_sim::core(), where);
+        ::opmend_sim::used_global(data_ + index, sizeof(T), 1, 0, ::opmend_sim::GlobalUse::Read, "GetValue", where);
         return data_[index];
     }
     T& operator()(uint64_t index, OPMEND_WHERE) const {
@@ -66,7 +72,12 @@ public:
     }
     template <class V> void SetValue(uint64_t index, V value, OPMEND_WHERE) const {
         if (__builtin_expect(!inside(data_ + index), 0)) out_of_range("gm-write-out-of-range", index, where);
+        ::opmend_sim::scalar_step(::opmend_sim::core(), where);
+        ::opmend_sim::used_global(data_ + index, sizeof(T), 1, 0, ::opmend_sim::GlobalUse::Scalar, "SetValue", where);
         data_[index] = static_cast<T>(value);
+    }
+    void require_inside(uint64_t index, ::opmend_sim::Where where) const {
+        if (!inside(data_ + index)) out_of_range("gm-write-out-of-range", index, where);
     }
     const ::opmend_sim::Range& range() const { return range_; }
     void assume(T* data, const ::opmend_sim::Range& range, uint64_t size) {
@@ -134,12 +145,14 @@ public:
     }
     T GetValue(uint32_t index, OPMEND_WHERE) const {
         check(index, where);
+        touch(index, false, where);
         if (__builtin_expect(::opmend_sim::unwritten(data_ + index, sizeof(T)), 0))
             ::opmend_sim::report_unwritten(data_ + index, sizeof(T), "GetValue", "tensor", where, buffer_);
         return data_[index];
     }
     template <class V> void SetValue(uint32_t index, V value, OPMEND_WHERE) const {
         check(index, where);
+        touch(index, true, where);
         ::opmend_sim::mark_written(data_ + index, sizeof(T));
         data_[index] = static_cast<T>(value);
     }
@@ -153,7 +166,12 @@ public:
 
 private:
     void check(uint32_t index, ::opmend_sim::Where where) const {
+        ::opmend_sim::scalar_step(::opmend_sim::core(), where);
         if (__builtin_expect(index >= count_, 0)) scalar_out_of_range(index, where);
+    }
+    void touch(uint32_t index, bool writes, ::opmend_sim::Where where) const {
+        if (__builtin_expect(::opmend_sim::watches_scalars, 0) && buffer_)
+            ::opmend_sim::touch(buffer_, data_ + index, sizeof(T), writes, PIPE_S, writes ? "SetValue" : "GetValue", where);
     }
     __attribute__((noinline, cold)) void scalar_out_of_range(uint32_t index, ::opmend_sim::Where where) const;
     T* data_ = nullptr;
@@ -172,44 +190,32 @@ namespace opmend_sim {
 void check_span(const void* data, uint64_t bytes, uint64_t own_bytes, AscendC::TPosition position, const Buffer* buffer, const char* call,
                 const char* operand, Where where);
 void check_scalar(const void* data, uint32_t index, uint32_t count, uint32_t size, AscendC::TPosition position, const Buffer* buffer, Where where);
-// A pipe touches a buffer that no queue hands over (runtime/hazards.cpp).
-void touch(const Buffer* buffer, const void* data, uint64_t bytes, bool writes, pipe_t pipe, const char* call, Where where);
-
-// The checks alone: `count` elements of the tensor. Calls use `source`, `target` or `target_of_lanes`.
-template <class T>
-T* span(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* operand, Where where) {
-    T* data = tensor.raw();
-    const uint64_t bytes = count * sizeof(T);
-    const Memory& memory = core().memory(space_of(tensor.GetPosition()));
-    if (__builtin_expect((reinterpret_cast<uintptr_t>(data) & (memory.alignment - 1)) != 0 || bytes > tensor.GetLength() || !memory.holds(data, bytes), 0))
-        check_span(data, bytes, tensor.GetLength(), tensor.GetPosition(), tensor.buffer(), call, operand, where);
-    return data;
+// How a call uses an operand. Lanes: it writes, and its loop sets the shadow itself (`lanes` does, or `join`).
+enum class Use : uint8_t { Check, Read, Write, Lanes };
+// All that is asked of an operand, once a call, compiled once (runtime/memories.cpp): checks, cost, order of pipes, shadow.
+void operand(void* data, uint64_t bytes, uint64_t own_bytes, AscendC::TPosition position, const Buffer* buffer, Use use, const char* call,
+             const char* name, Where where, pipe_t pipe);
+template <class T> T* operand(const AscendC::LocalTensor<T>& tensor, uint64_t count, Use use, const char* call, const char* name, Where where, pipe_t pipe) {
+    operand(tensor.raw(), count * sizeof(T), tensor.GetLength(), tensor.GetPosition(), tensor.buffer(), use, call, name, where, pipe);
+    return tensor.raw();
 }
-template <class T> void touch(const AscendC::LocalTensor<T>& tensor, uint64_t bytes, bool writes, pipe_t pipe, const char* call, Where where) {
-    const Buffer* buffer = tensor.buffer();
-    if (buffer && buffer->state == BufferState::Plain) touch(buffer, tensor.raw(), bytes, writes, pipe, call, where);
+// The checks alone: `count` elements of the tensor. Calls use `source`, `target` or `target_of_lanes`.
+template <class T> T* span(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* name, Where where) {
+    return operand(tensor, count, Use::Check, call, name, where, PIPE_V);
 }
 // An operand that is read. Whether what it holds was written is asked where it becomes visible (`observe`).
 template <class T>
-const T* source(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* operand, Where where, pipe_t pipe = PIPE_V) {
-    const T* data = span(tensor, count, call, operand, where);
-    touch(tensor, count * sizeof(T), false, pipe, call, where);
-    return data;
+const T* source(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* name, Where where, pipe_t pipe = PIPE_V) {
+    return operand(tensor, count, Use::Read, call, name, where, pipe);
 }
 // An operand that the call writes whole: it counts as written from here.
-template <class T>
-T* target(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* operand, Where where, pipe_t pipe = PIPE_V) {
-    T* data = span(tensor, count, call, operand, where);
-    touch(tensor, count * sizeof(T), true, pipe, call, where);
-    mark_written(data, count * sizeof(T));
-    return data;
+template <class T> T* target(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* name, Where where, pipe_t pipe = PIPE_V) {
+    return operand(tensor, count, Use::Write, call, name, where, pipe);
 }
 // An operand whose shadow the call's loop sets itself (`lanes` does, or `join`).
 template <class T>
-T* target_of_lanes(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* operand, Where where, pipe_t pipe = PIPE_V) {
-    T* data = span(tensor, count, call, operand, where);
-    touch(tensor, count * sizeof(T), true, pipe, call, where);
-    return data;
+T* target_of_lanes(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* name, Where where, pipe_t pipe = PIPE_V) {
+    return operand(tensor, count, Use::Lanes, call, name, where, pipe);
 }
 }  // namespace opmend_sim
 

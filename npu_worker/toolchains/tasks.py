@@ -1,0 +1,158 @@
+"""Which cores a kernel runs on, from its text: what it is marked as, else what it calls.
+
+A real toolchain infers the same from the code: vector calls alone run on vector cores (AIV), cube calls alone on cube
+cores (AIC), and both make a MIX kernel of one cube core and two vector cores a block. KERNEL_TASK_TYPE is not read
+here: the simulator obeys it when the kernel says it.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from npu_worker.toolchains.sources import Token, closing_bracket, parameters_opening, tokens
+
+#: `if ASCEND_IS_AIC` alone is no cube code: vector kernels guard with it, too.
+_CUBE_NAMES = frozenset(
+    {"Mmad", "MmadWithSparse", "LoadData", "LoadDataWithTranspose", "LoadDataWithSparse", "LoadImageToLocal"}
+    | {"Fixpipe", "SetFixPipeConfig", "SetFixpipeNz2ndFlag", "Gemm", "Conv2D", "CO1"}
+)
+#: Calls of the high-level library that use both kinds of cores whatever else the kernel does.
+_MIX_NAMES = frozenset({"REGIST_MATMUL_OBJ", "REGIST_CUBE_OBJ", "MatmulImpl", "MatmulType", "MatmulClient"})
+_VECTOR_NAMES = frozenset({"VECIN", "VECOUT", "VECCALC", "ASCEND_IS_AIV", "AIV"})
+_DEFINERS = frozenset({"class", "struct", "union"})
+_DIRECTIVE = re.compile(r"^\s*#\s*define\s+(\w+)((?:[^\n\\]|\\\n|\\.)*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Cores a block: cube cores, vector cores, and whether the kernel is a MIX one."""
+
+    aics: int
+    aivs: int
+    mix: bool
+
+    @property
+    def expression(self) -> str:
+        """The simulator's value in C++."""
+        return f"::opmend_sim::Task{{{self.aics}, {self.aivs}, {'true' if self.mix else 'false'}}}"
+
+
+VECTOR = Task(aics=0, aivs=1, mix=False)
+CUBE = Task(aics=1, aivs=0, mix=False)
+MIX = Task(aics=1, aivs=2, mix=True)
+
+
+def kernel_tasks(files: Mapping[str, str]) -> dict[str, Task]:
+    """The task of every `__global__` function that is not plain vector code, by its name."""
+    sources = [text for text in files.values() if "__global__" in text]
+    if not sources:
+        return {}
+    words: Mapping[str, frozenset[str]] | None = None
+    found = {}
+    for text in sources:
+        for name, mark, body in _kernels(text):
+            if mark is None:
+                if words is None:
+                    words = _definitions(files.values())
+                mark = _inferred(body, words)
+            if mark != VECTOR:
+                found[name] = mark
+    return found
+
+
+def _kernels(text: str) -> Iterator[tuple[str, Task | None, frozenset[str]]]:
+    """Each kernel's name, its mark, and the words of its body."""
+    stream = [token for token in tokens(text) if token.kind not in ("space", "newline", "comment")]
+    for at, token in enumerate(stream):
+        if token.text != "__global__":
+            continue
+        mark = _mark(stream, at)
+        opening = parameters_opening(stream, at)
+        if opening is None:
+            continue
+        end = closing_bracket(stream, opening)
+        if end is None or end + 1 >= len(stream) or stream[end + 1].text != "{":
+            continue
+        last = closing_bracket(stream, end + 1)
+        body = stream[end + 1 : last]
+        yield stream[opening - 1].text, mark, frozenset(one.text for one in body if one.kind == "word")
+
+
+def _mark(stream: Sequence[Token], at: int) -> Task | None:
+    """What stands beside `__global__`: `__mix__(a, b)`, `__cube__` or `__vector__`."""
+    for near in range(max(0, at - 6), min(at + 12, len(stream))):
+        text = stream[near].text
+        if text == "__cube__":
+            return CUBE
+        if text == "__vector__":
+            return VECTOR
+        if text == "__mix__":
+            numbers = [one.text for one in stream[near + 1 : near + 6] if one.kind == "number"]
+            if len(numbers) >= 2 and all(one.isdigit() for one in numbers[:2]):
+                aics, aivs = int(numbers[0]), int(numbers[1])
+                if (aics, aivs) in ((0, 1), (1, 0), (1, 1), (1, 2)):
+                    return Task(aics=aics, aivs=aivs, mix=True)
+    return None
+
+
+def _definitions(texts: Iterable[str]) -> dict[str, frozenset[str]]:
+    """The words inside every class, function and macro of the workspace, by its name. Equal names are added up."""
+    found: dict[str, set[str]] = {}
+    for text in texts:
+        stream = [token for token in tokens(text) if token.kind not in ("space", "newline", "comment")]
+        for at, token in enumerate(stream):
+            if token.text != "{":
+                continue
+            name = _defined(stream, at)
+            end = closing_bracket(stream, at)
+            if name is None or end is None:
+                continue
+            header = stream[max(0, at - 24) : at]
+            found.setdefault(name, set()).update(
+                one.text for one in (*header, *stream[at:end]) if one.kind == "word"
+            )
+        for match in _DIRECTIVE.finditer(text):
+            found.setdefault(match[1], set()).update(re.findall(r"[A-Za-z_]\w*", match[2]))
+        for alias in re.finditer(r"\busing\s+(\w+)\s*=([^;]*);", text):
+            found.setdefault(alias[1], set()).update(re.findall(r"[A-Za-z_]\w*", alias[2]))
+    return {name: frozenset(words) for name, words in found.items()}
+
+
+def _defined(stream: Sequence[Token], at: int) -> str | None:
+    """The name that the block opening at `at` defines: of a class, or of a function."""
+    for back in range(at - 1, max(-1, at - 24), -1):
+        text = stream[back].text
+        if text in (";", "}", "{"):
+            break
+        if text in _DEFINERS and back + 1 < at and stream[back + 1].kind == "word":
+            return stream[back + 1].text
+    close = at - 1
+    while close >= 0 and stream[close].text in ("const", "noexcept", "override", "final"):
+        close -= 1
+    if close < 0 or stream[close].text != ")":
+        return None
+    depth = 0
+    for back in range(close, -1, -1):
+        if stream[back].text == ")":
+            depth += 1
+        elif stream[back].text == "(":
+            depth -= 1
+            if depth == 0:
+                before = stream[back - 1] if back else None
+                return before.text if before is not None and before.kind == "word" else None
+    return None
+
+
+def _inferred(body: frozenset[str], definitions: Mapping[str, frozenset[str]]) -> Task:
+    reached = set(body)
+    waiting = list(body)
+    while waiting:
+        for word in definitions.get(waiting.pop(), ()):
+            if word not in reached:
+                reached.add(word)
+                waiting.append(word)
+    if reached & _MIX_NAMES:
+        return MIX
+    if not reached & _CUBE_NAMES:
+        return VECTOR
+    return MIX if reached & _VECTOR_NAMES else CUBE
