@@ -12,6 +12,8 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from npu_worker.sim.report import read_report
 from npu_worker.toolchains import SimToolchain
@@ -294,3 +296,54 @@ def test_wrong_tilings_are_found(kernels: ModuleType, report: Path, name: str) -
 def test_what_can_not_go_on_stops(kernels: ModuleType, product: Product, rule: str) -> None:
     with pytest.raises(RuntimeError, match=rule):
         run(kernels, product, *operands(product))
+
+
+def planned(kernels: ModuleType, *asked: int | bool) -> dict[str, int] | None:
+    """What the host's GetTiling gives for m, n, k, kind, cores, bias, base m, n, k; None if it says -1."""
+    fields = torch.zeros(50, dtype=torch.int32)
+    done = kernels.plan(fields, *asked)
+    return dict(zip(TILING_FIELDS, fields.tolist(), strict=True)) if done == 0 else None
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    shape=st.tuples(*[st.integers(1, 5000)] * 3),
+    kind=st.sampled_from([0, 1, 2]),
+    cores=st.integers(0, 48),
+    bias=st.booleans(),
+)
+def test_plans_cover_and_fit(
+    kernels: ModuleType, shape: tuple[int, int, int], kind: int, cores: int, bias: bool
+) -> None:
+    plan = planned(kernels, *shape, kind, cores, bias, -1, -1, -1)
+    assert plan is not None
+    m, n, k = shape
+    size, c0 = ((2, 16), (4, 8), (1, 32))[kind]
+    rows, columns = math.ceil(m / plan["singleCoreM"]), math.ceil(n / plan["singleCoreN"])
+    assert rows * columns == plan["usedCoreNum"] <= max(cores, 1)
+    assert (plan["M"], plan["N"], plan["Ka"], plan["Kb"], plan["singleCoreK"]) == (m, n, k, k, k)
+    assert plan["baseM"] % 16 == plan["baseN"] % 16 == plan["baseK"] % c0 == 0
+    left, right = plan["baseM"] * plan["baseK"] * size, plan["baseN"] * plan["baseK"] * size
+    assert left * plan["dbL0A"] <= 65536
+    assert right * plan["dbL0B"] <= 65536
+    assert plan["baseM"] * plan["baseN"] * 4 * plan["dbL0C"] <= 131072
+    assert plan["depthA1"] * left + plan["depthB1"] * right + (plan["baseN"] * 4 if bias else 0) <= 524288
+    assert min(plan[name] for name in ("depthA1", "depthB1", "stepM", "stepN", "stepKa", "stepKb")) >= 1
+
+
+def test_plans_obey_a_fixed_split_or_refuse(kernels: ModuleType) -> None:
+    plan = planned(kernels, 1024, 1024, 1024, 0, 1, False, 128, 256, 64)
+    assert plan is not None
+    assert (plan["baseM"], plan["baseN"], plan["baseK"]) == (128, 256, 64)
+    assert planned(kernels, 1024, 1024, 1024, 0, 1, False, 512, 512, 64) is None
+
+
+def test_a_planned_product_runs_without_a_finding(kernels: ModuleType, report: Path) -> None:
+    shape = (150, 200, 90)
+    plan = planned(kernels, *shape, 0, 8, True, -1, -1, -1)
+    assert plan is not None
+    parts = (math.ceil(150 / plan["singleCoreM"]), math.ceil(200 / plan["singleCoreN"]))
+    product = Product(types=HALF_FLOAT, shape=shape, cores=parts, bias=True, fields=plan)
+    a, b, bias = operands(product)
+    assert torch.equal(run(kernels, product, a, b, bias), expected(product, a, b, bias))
+    assert rules(report) == set()

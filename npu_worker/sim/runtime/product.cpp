@@ -208,6 +208,13 @@ template <class T> void MatrixProduct::compute(bool partial, Where where) {
     }
     multiply_add(at.result.data(), leading, at.left.data(), at.right.data(), block_.rows, block_.columns, k_);
     has_block_ = true;
+    const uint64_t size = bytes_of(a_type_.cell), left = static_cast<uint64_t>(block_.rows) * k_ * size, right = static_cast<uint64_t>(block_.columns) * k_ * size;
+    Cost& cost = core().cost;
+    cost.multiply(block_.rows, block_.columns, k_, size);
+    cost.move(a_.global ? Space::Global : space_of(a_.position), Space::L1, left);
+    cost.move(b_.global ? Space::Global : space_of(b_.position), Space::L1, right);
+    cost.move(Space::L1, Space::L0A, left);
+    cost.move(Space::L1, Space::L0B, right);
 }
 
 // The next base block, in the tiling's order: down the rows first, or along the columns first.
@@ -300,6 +307,7 @@ void MatrixProduct::put(const MatrixPlace& to, uint8_t atomic, bool sequential, 
     if (atomic > 3) fail("matmul-atomic", std::string(call) + ": enAtomic is " + text(atomic) + "; it is 0 to 3", where);
     if (atomic && !to.global) note("matmul-atomic", "violation", std::string(call) + ": enAtomic is for results in global memory", where);
     const uint64_t leading = result_leading(to, sequential);
+    core().cost.move(Space::L0C, to.global ? Space::Global : space_of(to.position), static_cast<uint64_t>(block_.rows) * block_.columns * bytes_of(c_type_.cell));
     const Atomic before = core().atomic;
     core().atomic = atomic == 1 ? Atomic::Add : atomic == 2 ? Atomic::Max : atomic == 3 ? Atomic::Min : Atomic::None;
     const uint64_t row = sequential ? 0 : block_.row, column = sequential ? 0 : block_.column;

@@ -1,6 +1,8 @@
 #include <torch/extension.h>
 
 #include "acl/acl.h"
+#include "tiling/platform/platform_ascendc.h"
+#include "tiling/tiling_api.h"
 #include "torch_npu/csrc/core/npu/NPUStream.h"
 
 extern "C" void matmul_do(uint32_t blockDim, void* stream, uint8_t* a, uint8_t* b, uint8_t* bias, uint8_t* c, uint8_t* request, int32_t types);
@@ -13,6 +15,38 @@ void* stream() { return c10_npu::getCurrentNPUStream().stream(false); }
 void matmul(int64_t blockDim, const at::Tensor& a, const at::Tensor& b, const at::Tensor& bias, const at::Tensor& c, const at::Tensor& request, int64_t types) {
     matmul_do(static_cast<uint32_t>(blockDim), stream(), address(a), address(b), address(bias), address(c), address(request), static_cast<int32_t>(types));
 }
+// The host's tiling, as an operator's host side asks for it. kind: 0 half, 1 float, 2 int8. dim 0: one core's tiling. Returns what GetTiling did.
+int64_t plan(const at::Tensor& out, int64_t m, int64_t n, int64_t k, int64_t kind, int64_t dim, bool bias, int64_t baseM, int64_t baseN, int64_t baseK) {
+    using namespace matmul_tiling;
+    const DataType type = kind == 0 ? DataType::DT_FLOAT16 : kind == 1 ? DataType::DT_FLOAT : DataType::DT_INT8;
+    const auto set = [&](MatmulApiTilingBase& tiling) {
+        tiling.SetAType(TPosition::GM, CubeFormat::ND, type);
+        tiling.SetBType(TPosition::GM, CubeFormat::ND, type);
+        tiling.SetCType(TPosition::GM, CubeFormat::ND, kind == 2 ? DataType::DT_INT32 : DataType::DT_FLOAT);
+        tiling.SetBiasType(TPosition::GM, CubeFormat::ND, DataType::DT_FLOAT);
+        tiling.SetOrgShape(static_cast<int32_t>(m), static_cast<int32_t>(n), static_cast<int32_t>(k));
+        tiling.SetShape(static_cast<int32_t>(m), static_cast<int32_t>(n), static_cast<int32_t>(k));
+        tiling.SetBias(bias);
+        tiling.SetTraverse(MatrixTraverse::FIRSTM);
+        tiling.SetFixSplit(static_cast<int32_t>(baseM), static_cast<int32_t>(baseN), static_cast<int32_t>(baseK));
+        tiling.SetBufferSpace(-1, -1, -1);
+    };
+    optiling::TCubeTiling data;
+    int64_t done = -1;
+    if (dim) {
+        MultiCoreMatmulTiling tiling(*platform_ascendc::PlatformAscendCManager::GetInstance());
+        tiling.SetDim(static_cast<int32_t>(dim));
+        set(tiling);
+        done = tiling.GetTiling(data);
+    } else {
+        MatmulApiTiling tiling(*platform_ascendc::PlatformAscendCManager::GetInstance());
+        set(tiling);
+        done = tiling.GetTiling(data);
+    }
+    data.SaveToBuffer(address(out), static_cast<size_t>(out.numel()) * 4);
+    return done;
+}
+
 void units(const at::Tensor& a, const at::Tensor& b, const at::Tensor& bias, const at::Tensor& c, const at::Tensor& scales, const at::Tensor& request,
            int64_t types) {
     units_do(stream(), address(a), address(b), address(bias), address(c), address(scales), address(request), static_cast<int32_t>(types));
@@ -21,5 +55,6 @@ void units(const at::Tensor& a, const at::Tensor& b, const at::Tensor& bias, con
 
 PYBIND11_MODULE(_cube_kernels_ext, m) {
     m.def("matmul", &matmul);
+    m.def("plan", &plan);
     m.def("units", &units);
 }
