@@ -285,3 +285,12 @@ def test_convolution_by_image_to_columns(
 def test_wrong_uses_are_found(kernels: ModuleType, report: Path, units: Units, rule: str) -> None:
     run(kernels, units, *operands(units))
     assert rule in rules(report)
+
+
+def test_cube_and_vector_cores_of_one_block(kernels: ModuleType, report: Path) -> None:
+    random = torch.Generator().manual_seed(3)
+    a, b = torch.randn(40, 48, generator=random).bfloat16(), torch.randn(48, 64, generator=random).bfloat16()
+    c, workspace = torch.zeros(40, 64), torch.full((40, 64), torch.nan)
+    kernels.fused_relu(a, b, c, workspace)
+    assert torch.equal(c, in_order(a, b, torch.zeros(1)).clamp(min=0))
+    assert rules(report) == set()

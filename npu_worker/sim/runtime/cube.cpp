@@ -3,13 +3,20 @@
 
 #include <algorithm>
 
+#include "opmend_sim/schedule.h"
+
 namespace opmend_sim {
 namespace {
 
 constexpr uint32_t kFractal = 512;
 
-// Cube calls are not compiled for vector cores, so there they do nothing.
-bool elsewhere() { return !core().has_cube(); }
+// In a MIX kernel all cores run the whole source, and a vector core lacks the unit that these calls are for: there they have no effect.
+bool elsewhere(const char* call, Where where) {
+    step(core(), 16, where);
+    if (core().has_cube()) return false;
+    if (!launch_now().task.mix) note("wrong-core", "violation", std::string(call) + " on an AIV, which has no cube unit: nothing happens", where);
+    return true;
+}
 
 Space space_of(const Local& side) { return ::opmend_sim::space_of(side.position); }
 void check(const Local& side, uint64_t reach, bool writes, pipe_t pipe, const char* call, const char* operand, Where where) {
@@ -36,8 +43,7 @@ CubeRegisters& cube_registers() {
 }
 
 void nd_to_nz(Local to, const uint8_t* from, uint64_t limit, const Range* global, const AscendC::Nd2NzParams& p, uint32_t size, const char* call, Where where) {
-    if (global && elsewhere() && space_of(to) != Space::UB) return;
-    if (p.ndNum == 0 || p.nValue == 0 || p.dValue == 0) return;
+    if (p.ndNum == 0 || p.nValue == 0 || p.dValue == 0 || (global && elsewhere(call, where))) return;
     const uint64_t c0 = fractal_columns(size), columns = (p.dValue + c0 - 1) / c0;
     const auto source_at = [&](uint64_t i, uint64_t r, uint64_t c) { return (i * p.srcNdMatrixStride + r * p.srcDValue + c) * size; };
     const auto target_at = [&](uint64_t i, uint64_t r, uint64_t j) { return i * p.dstNzMatrixStride * size + j * p.dstNzC0Stride * 32ull + r * p.dstNzNStride * 32ull; };
@@ -48,6 +54,9 @@ void nd_to_nz(Local to, const uint8_t* from, uint64_t limit, const Range* global
     else if (reach > limit) note("ub-buffer-overrun", "violation", std::string(call) + " src: " + text(reach) + " bytes touched, the tensor holds " + text(limit), where);
     if (p.dstNzNStride == 0 || (columns > 1 && p.dstNzC0Stride == 0))
         note("nd2nz-stride", "violation", std::string(call) + ": dstNzNStride and dstNzC0Stride must be at least 1, or rows overwrite each other", where);
+    if (global && inside)
+        for (uint64_t i = 0; i < p.ndNum; ++i)
+            used_global(from + source_at(i, 0, 0), p.dValue * static_cast<uint64_t>(size), p.nValue, p.srcDValue * static_cast<uint64_t>(size), GlobalUse::Read, call, where);
     uint8_t staged[32];
     for (uint64_t i = 0; i < p.ndNum; ++i)
         for (uint64_t r = 0; r < p.nValue; ++r)
@@ -66,8 +75,8 @@ void nd_to_nz(Local to, const uint8_t* from, uint64_t limit, const Range* global
 }
 
 void load_fractals(Local to, Local from, const Global* global, const AscendC::LoadData2DParams& p, uint32_t size, Where where) {
-    if (elsewhere() || p.repeatTimes == 0) return;
     constexpr const char* call = "LoadData";
+    if (p.repeatTimes == 0 || elsewhere(call, where)) return;
     const int64_t step = p.addrMode ? -static_cast<int64_t>(p.srcStride) : p.srcStride;
     const int64_t first = p.startIndex, last = first + (p.repeatTimes - 1) * step;
     if (std::min(first, last) < 0) fail("loaddata-range", "LoadData steps back before its source's start", where);
@@ -97,8 +106,8 @@ void load_fractals(Local to, Local from, const Global* global, const AscendC::Lo
 // Squares of 32 x 32 bytes, 16 x 16 halves or 16 x 16 words. Bytes: two fractals one below the other before, and after. Words: two fractals side
 // by side before, and after. Iterations write their first fractals 1 + dstGap apart, and the second one 1 + dstFracGap behind the first.
 void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposeParams& p, uint32_t size, Where where) {
-    if (elsewhere() || p.repeatTimes == 0) return;
     constexpr const char* call = "LoadDataWithTranspose";
+    if (p.repeatTimes == 0 || elsewhere(call, where)) return;
     const uint32_t fractals = size == 2 ? 1 : 2, rows = size == 1 ? 32 : 16, square = rows * rows * size;
     if (p.srcFracGap) unsupported("LoadDataWithTranspose with srcFracGap", where);
     const uint64_t second = (fractals - 1) * (1ull + p.dstFracGap);
@@ -133,8 +142,8 @@ void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposePar
 }
 
 void load_image(Local to, Local from, ImageWindow w, bool set_matrix, bool set_padding, uint32_t size, Where where) {
-    if (elsewhere()) return;
     constexpr const char* call = "LoadData";
+    if (elsewhere(call, where)) return;
     CubeRegisters& now = cube_registers();
     if (set_matrix) {
         now.height = static_cast<uint16_t>(w.height), now.width = static_cast<uint16_t>(w.width);
@@ -195,7 +204,7 @@ void load_image(Local to, Local from, ImageWindow w, bool set_matrix, bool set_p
 }
 
 void fill_blocks(Local to, uint32_t repeats, uint32_t blocks, uint32_t gap, const void* value, uint32_t size, Where where) {
-    if (elsewhere() || repeats == 0 || blocks == 0) return;
+    if (repeats == 0 || blocks == 0 || elsewhere("Fill", where)) return;
     const uint64_t unit = space_of(to) == Space::L1 ? 32 : kFractal;
     check(to, ((repeats - 1) * static_cast<uint64_t>(blocks + gap) + blocks) * unit, true, unit == 32 ? PIPE_MTE2 : PIPE_MTE1, "Fill", "dst", where);
     for (uint64_t i = 0; i < repeats; ++i) {
@@ -277,7 +286,7 @@ template <class T> void multiply_as(const MultiplyOperands& o, const AscendC::Mm
 }  // namespace
 
 void multiply(const MultiplyOperands& o, const AscendC::MmadParams& p, Where where) {
-    if (elsewhere() || p.m == 0 || p.n == 0 || p.k == 0) return;
+    if (p.m == 0 || p.n == 0 || p.k == 0 || elsewhere("Mmad", where)) return;
     require(o.result, Space::L0C, "Mmad", "dst", "CO1", where);
     require(o.left, Space::L0A, "Mmad", "fm", "A2", where);
     require(o.right, Space::L0B, "Mmad", "filter", "B2", where);
@@ -345,7 +354,7 @@ template <class T> void fixpipe_as(const Global* global, const Local* local, Cel
 }  // namespace
 
 void fixpipe(const Global* global, const Local* local, Cell to, Local from, Cell source, FixpipeShape s, const char* call, Where where) {
-    if (elsewhere()) return;
+    if (elsewhere(call, where)) return;
     if (s.matrices == 0) s.matrices = 1;  // the register's value before SetFixpipeNz2ndFlag
     if (!s.rows) s.matrices = 1;
     if (s.n == 0 || s.m == 0) return;
@@ -374,7 +383,7 @@ void fixpipe(const Global* global, const Local* local, Cell to, Local from, Cell
 
 // L1 to the bias table, half or float to float: blocks of 64 bytes there.
 void copy_to_table(Local to, Local from, const AscendC::DataCopyParams& p, Cell to_cell, Cell from_cell, Where where) {
-    if (elsewhere() || p.blockCount == 0 || p.blockLen == 0) return;
+    if (p.blockCount == 0 || p.blockLen == 0 || elsewhere("DataCopy", where)) return;
     if (to_cell != Cell::Float || from_cell != Cell::Half || space_of(to) != Space::BT)
         fail("datacopy-types", "DataCopy between tensors of unlike types goes from half in L1 to float in the bias table (C2) alone", where);
     const uint64_t elements = p.blockLen * 16ull, source_step = elements * 2 + 32ull * p.srcStride, target_step = elements * 4 + 64ull * p.dstStride;

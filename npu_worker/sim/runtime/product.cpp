@@ -154,6 +154,11 @@ template <class T> void MatrixProduct::load(const MatrixType& type, const Matrix
     const bool inside = check_reach(place, begin, end, type.cell, right ? "Matmul B" : "Matmul A", where);
     std::vector<T> line(columns);
     const uint64_t size = bytes_of(type.cell);
+    if (place.global && inside && !place.scalar) {
+        const uint64_t across = std::min(columns, stored.run(0)), step = stored.at(1, 0) - stored.at(0, 0);
+        for (uint64_t c = 0; c < columns; c += across)
+            used_global(place.data + stored.at(row, column + c) * size, std::min(across, columns - c) * size, rows, step * size, GlobalUse::Read, "Matmul", where);
+    }
     for (uint64_t r = 0; r < rows; ++r) {
         for (uint64_t c = 0; c < columns;) {
             const uint64_t part = std::min(columns - c, stored.run(column + c)), at = stored.at(row + r, column + c);
@@ -224,6 +229,7 @@ void MatrixProduct::step(bool partial, Where where) {
     const uint32_t i = tiling_.iterateOrder == 1 ? next_ / columns : next_ % rows, j = tiling_.iterateOrder == 1 ? next_ % columns : next_ / rows;
     block_ = BaseBlock{i * base_m, j * base_n, std::min(base_m, m_ - i * base_m), std::min(base_n, n_ - j * base_n)};
     ++next_;
+    ::opmend_sim::step(core(), 16, where);
     if (integer()) compute<int32_t>(partial, where);
     else compute<float>(partial, where);
 }
