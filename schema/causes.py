@@ -16,7 +16,7 @@ from typing import Any, TypeVar, cast
 
 import psycopg
 from sqlalchemy import select, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from schema.errors import NotFound
@@ -82,7 +82,7 @@ def asking(session: Session, *questions: Question) -> Iterator[list[Answer]]:
         One cursor a question, with nothing to fetch before the block has ended.
 
     Raises:
-        OperationalError: of SQLAlchemy, as its own statements do: the connection broke or the server gave up.
+        DBAPIError: of SQLAlchemy, of the class that its own statements raise, so that nobody need know of this way.
     """
     # The pool is that of `schema.database`, which knows no other driver.
     connection = cast(
@@ -94,8 +94,10 @@ def asking(session: Session, *questions: Question) -> Iterator[list[Answer]]:
             for cursor, (statement, columns) in zip(cursors, questions, strict=True):
                 cursor.execute(statement.encode(), columns)
             yield cursors
-    except psycopg.OperationalError as error:
-        raise OperationalError(" ".join(statement for statement, _ in questions), None, error) from error
+    except psycopg.Error as error:
+        raise DBAPIError.instance(
+            ";".join(statement for statement, _ in questions), None, error, psycopg.Error
+        ) from error
 
 
 def ask(session: Session, statement: str, **columns: object) -> list[tuple[Any, ...]]:
@@ -104,6 +106,10 @@ def ask(session: Session, statement: str, **columns: object) -> list[tuple[Any, 
         pass
     return answer.fetchall()
 
+
+# For a transaction whose statements the planner takes to be endless, as it does with every walk of a whole file: the
+# server would compile them for longer than they run.
+PLAINLY: Question = ("SELECT set_config('jit', 'off', true)", {})
 
 # OFFSET 0 keeps the look-up of each row by index: for many rows the planner would rather read the whole table, of all
 # tasks, and hash it.

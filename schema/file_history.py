@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from schema.causes import Failure, asking, file_ever, locate
+from schema.causes import PLAINLY, Failure, asking, file_ever, locate
 from schema.snippets import revision_at
 
 
@@ -144,10 +144,11 @@ def blame(session: Session, task_id: int, path: str, revision: int | None = None
     condition = visible(newest=at.newest)
     with asking(
         session,
+        PLAINLY,
         (_BLAME.format(visible=condition), columns),
         (_BENCHMARKS.format(visible=condition), columns),
         (_MODELS, {"task_id": task_id}),
-    ) as (lines, failed, explained):
+    ) as (_, lines, failed, explained):
         pass
     benchmarks: dict[str, list[str]] = {}
     for _, key, name in failed.fetchall():
@@ -219,11 +220,12 @@ def history(session: Session, task_id: int, path: str, *, round: int | None = No
     columns = {"file_id": file_ever(session, task_id, path)}
     with asking(
         session,
+        PLAINLY,
         (_ON_TOMBSTONES, columns),
         (_HISTORY, columns),
         (_FILE_FAILURES, columns),
         (_REVISIONS, {"task_id": task_id}),
-    ) as (stones, lines, failed, revisions):
+    ) as (_, stones, lines, failed, revisions):
         pass
     on_tombstones: dict[str, list[str]] = {}
     for key, name in stones.fetchall():

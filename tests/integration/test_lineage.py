@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from sqlalchemy import select, text
+from sqlalchemy.exc import DataError, DBAPIError, OperationalError, ProgrammingError
 from sqlalchemy.orm import Session
 
 from coordinator.report.chain import changed_words, harmless, print_blame, print_history, print_why
@@ -21,7 +22,7 @@ from schema.diff import split_lines
 from schema.errors import BadInput, NotFound
 from schema.lineage import Explanation, blame, history, why, why_key
 from schema.snippets import snippets_at
-from schema.tables import File, Snippet, SnippetFailure, Task
+from schema.tables import Benchmark, File, Snippet, SnippetFailure, Task
 from tests.support.tasks import bare_task, revise
 
 BLOCK = "".join(f"    accumulate(total, weights[{number}]);\n" for number in range(4))
@@ -471,3 +472,50 @@ def test_a_walk_goes_by_index_whatever_else_is_in_the_store(session: Session) ->
         plan = "\n".join(row for (row,) in causes.ask(session, f"EXPLAIN {statement}", **columns))
         for table in ("lineage", "snippets", "snippet_failures"):
             assert f"Seq Scan on {table}" not in plan, plan
+
+
+def test_equal_failures_of_a_chain_are_one_object(session: Session) -> None:
+    task = bare_task(session)
+    for round in range(4):
+        revise(session, task, round, {"a.cpp": f"value = compute({round});\n"}, failed={"one": "x" * 900})
+    made = [failure for step in why(session, task, "a.cpp", 1).steps for failure in step.failures]
+    assert len(made) == 3
+    assert all(failure is made[0] for failure in made)
+
+
+def test_many_failures_of_a_line_are_told_as_they_were_written(session: Session) -> None:
+    task = bare_task(session)
+    revise(session, task, 0, {"a.cpp": START})
+    names = [f"case {number}" for number in (7, 3, 5, 1, 9, 0)]
+    changed = START.replace("copy(n)", "copy_pad(n)")
+    revise(session, task, 1, {"a.cpp": changed}, failed=dict.fromkeys(names, "got nan"))
+    written = select(Benchmark.name).join(SnippetFailure, SnippetFailure.benchmark_id == Benchmark.id)
+    of_file = SnippetFailure.file_id == why(session, task, "a.cpp", 2).snippet.file_id
+    in_order = list(session.execute(written.where(of_file).order_by(SnippetFailure.id)).scalars())
+    assert sorted(in_order) == sorted(names)
+    answer = why(session, task, "a.cpp", 2)
+    assert [failure.benchmark for failure in answer.steps[0].failures] == in_order
+    assert list(blame(session, task, "a.cpp")[1].benchmarks) == in_order
+
+
+@pytest.mark.parametrize(
+    ("statement", "error"),
+    [
+        ("SELECT pg_sleep(5)", OperationalError),  # the server gives up
+        ("SELECT CAST('x' AS integer)", DataError),
+        ("SELECT nothing FROM nowhere", ProgrammingError),
+    ],
+)
+def test_an_error_is_that_of_any_other_statement(
+    session: Session, statement: str, error: type[DBAPIError]
+) -> None:
+    session.execute(text("SET LOCAL statement_timeout = 50"))
+    with pytest.raises(error) as mine:
+        causes.ask(session, statement)
+    session.rollback()
+    session.execute(text("SET LOCAL statement_timeout = 50"))
+    with pytest.raises(error) as theirs:
+        session.execute(text(statement))
+    assert type(mine.value) is type(theirs.value)
+    session.rollback()
+    assert causes.ask(session, "SELECT %(one)s + 1", one=1) == [(2,)]
