@@ -15,12 +15,20 @@ from sqlalchemy.orm import Session
 
 from schema.canonical import canonical_json, digest
 from schema.errors import NotFound
+from schema.pipeline import Pipeline
 from schema.tables import Blob
 from schema.texts import bytes_of, text_of
 
 # Bytes as they stood in a workspace; mostly text, and nobody says in which encoding.
 FILE_MEDIA_TYPE = "text/plain"
 TREE_MEDIA_TYPE = "application/vnd.opmend.tree+json"
+
+_SEND = b"""
+INSERT INTO blobs (digest, media_type, size, data)
+SELECT digest, media_type, length(data), data
+FROM unnest(%(digests)s::text[], %(media_types)s::text[], %(parts)s::bytea[]) AS u (digest, media_type, data)
+ON CONFLICT (digest) DO NOTHING
+"""
 
 
 def put_blob(session: Session, data: bytes, *, media_type: str = "application/octet-stream") -> str:
@@ -76,43 +84,57 @@ def put_tree(session: Session, files: Mapping[str, str]) -> str:
     Raises:
         BadInput: a text stands for no bytes.
     """
-    return put_next_tree(session, files, {})[0]
+    tree, _, blobs = next_tree(files, {})
+    _put(
+        session,
+        [
+            {"digest": key, "media_type": media_type, "size": len(part), "data": part}
+            for key, (media_type, part) in sorted(blobs.items())
+        ],
+    )
+    return tree
 
 
-def put_next_tree(
-    session: Session, files: Mapping[str, str], before: Mapping[str, str]
-) -> tuple[str, dict[str, str]]:
-    """Store a workspace that follows another one: files that are as they were are not sent again.
+def next_tree(
+    files: Mapping[str, str], before: Mapping[str, str]
+) -> tuple[str, dict[str, str], dict[str, tuple[str, bytes]]]:
+    """A workspace that follows another one, and the blobs it brings: files that are as they were bring none.
 
     Args:
-        session: an open transaction.
         files: path → text.
         before: the manifest of a tree in the store.
 
     Returns:
-        The tree digest, and the manifest: path → digest.
+        The tree digest; the manifest: path → digest; and for `send_blobs`: digest → media type and bytes.
 
     Raises:
         BadInput: a text stands for no bytes.
     """
     parts = {path: bytes_of(files[path], path) for path in sorted(files)}
     manifest = {path: digest(part) for path, part in parts.items()}
-    if before and manifest == before:
-        return digest(_manifest(manifest)), manifest
-    known = set(before.values())
-    new = {key: (FILE_MEDIA_TYPE, parts[path]) for path, key in manifest.items() if key not in known}
     whole = _manifest(manifest)
     tree = digest(whole)
+    if before and manifest == before:
+        return tree, manifest, {}
+    known = set(before.values())
+    new = {key: (FILE_MEDIA_TYPE, parts[path]) for path, key in manifest.items() if key not in known}
     new[tree] = (TREE_MEDIA_TYPE, whole)
-    _put(
-        session,
-        [
-            {"digest": key, "media_type": media_type, "size": len(part), "data": part}
-            # Sorted for the same reason as in put_blobs.
-            for key, (media_type, part) in sorted(new.items())
-        ],
-    )
-    return tree, manifest
+    return tree, manifest, new
+
+
+def send_blobs(pipeline: Pipeline, blobs: Mapping[str, tuple[str, bytes]]) -> None:
+    """Send blobs to be stored once: digest → media type and bytes."""
+    if blobs:
+        # Sorted for the same reason as in put_blobs.
+        rows = sorted(blobs.items())
+        pipeline.send(
+            _SEND,
+            {
+                "digests": [key for key, _ in rows],
+                "media_types": [media_type for _, (media_type, _) in rows],
+                "parts": [part for _, (_, part) in rows],
+            },
+        )
 
 
 def get_tree(session: Session, key: str) -> dict[str, str]:

@@ -5,16 +5,21 @@
 
 import json
 from base64 import b64encode
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from psycopg import Cursor
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
-from schema.blobs import put_blob
+from schema.blobs import send_blobs
+from schema.canonical import digest
 from schema.diff import Change, Difference, Operation, Place
+from schema.last_states import LiveRows, Stamp
 from schema.pairing import Stretch
+from schema.pipeline import Pipeline
 from schema.position_keys import keys_between
 from schema.redaction import storable_message
 from schema.syntax import LineSyntax, syntax_of_lines
@@ -48,36 +53,47 @@ FROM json_to_recordset(CAST(:rows AS json)) AS g (number integer, file_id bigint
 ORDER BY g.number
 """)
 
-# All rows of a revision in one statement: each one more would be one more wait for the server.
-_WRITE = text("""
-WITH made AS (
-    INSERT INTO revisions (task_id, revision, round, cause, tree)
-    VALUES (:task_id, :revision, :round, :cause, :tree)
-), explained AS (
+_EVERY = text("""
+SELECT g.id, coalesce((SELECT string_agg(s.position_key, ' ' ORDER BY s.position_key) FROM snippets s
+                       WHERE s.file_id = g.id), '')
+FROM unnest(CAST(:file_ids AS bigint[])) AS g (id)
+""")
+
+# Few statements, each with many rows: one more is one more start of the server's executor. The revision comes first,
+# as the seals of the others ask for it, with the tombstones: they are known before the new lines' syntax is.
+_REVISION = b"""
+WITH explained AS (
     INSERT INTO snippet_explanations (task_id, revision, round, explanation, entry_ids, direction, model)
-    SELECT :task_id, :revision, :round, explanation, entry_ids, direction, model
-    FROM json_to_recordset(CAST(:explanations AS json))
+    SELECT %(task_id)s, %(revision)s, %(round)s, explanation, entry_ids, direction, model
+    FROM json_to_recordset(%(explanations)s::json)
          AS u (explanation text, entry_ids text[], direction text, model text)
-), fresh AS (
-    INSERT INTO snippets (file_id, position_key, content, raw, created_revision, created_round, scope, node_kind)
-    SELECT file_id, key, content, decode(raw, 'base64'), :revision, :round, scope, kind
-    FROM json_to_recordset(CAST(:fresh AS json))
-         AS u (file_id bigint, key text, content text, raw text, scope text, kind text)
 ), gone AS (
-    UPDATE snippets s SET disabled_revision = :revision, disabled_round = :round
-    FROM json_to_recordset(CAST(:gone AS json)) AS u (file_id bigint, key text)
+    UPDATE snippets s SET disabled_revision = %(revision)s, disabled_round = %(round)s
+    FROM json_to_recordset(%(gone)s::json) AS u (file_id bigint, key text)
     WHERE s.file_id = u.file_id AND s.position_key = u.key
+)
+INSERT INTO revisions (task_id, revision, round, cause, tree)
+VALUES (%(task_id)s, %(revision)s, %(round)s, %(cause)s, %(tree)s)
+RETURNING xmin::text, created_at
+"""
+
+_ROWS = b"""
+WITH fresh AS (
+    INSERT INTO snippets (file_id, position_key, content, raw, created_revision, created_round, scope, node_kind)
+    SELECT file_id, key, content, decode(raw, 'base64'), %(revision)s, %(round)s, scope, kind
+    FROM json_to_recordset(%(fresh)s::json)
+         AS u (file_id bigint, key text, content text, raw text, scope text, kind text)
 ), edges AS (
     INSERT INTO lineage (child_file_id, child_key, parent_file_id, parent_key, kind)
     SELECT file_id, key, parent_id, parent_key, kind
-    FROM json_to_recordset(CAST(:edges AS json))
+    FROM json_to_recordset(%(edges)s::json)
          AS u (file_id bigint, key text, parent_id bigint, parent_key text, kind text)
 )
 INSERT INTO snippet_failures (file_id, position_key, revision, round, benchmark_id, failure_output, failure_blob)
-SELECT s.file_id, s.key, :revision, :round, b.id, b.output, b.blob
-FROM json_to_recordset(CAST(:changed AS json)) AS s (file_id bigint, key text)
-CROSS JOIN json_to_recordset(CAST(:failures AS json)) AS b (id bigint, output text, blob text)
-""")
+SELECT s.file_id, s.key, %(revision)s, %(round)s, b.id, b.output, b.blob
+FROM json_to_recordset(%(changed)s::json) AS s (file_id bigint, key text)
+CROSS JOIN json_to_recordset(%(failures)s::json) AS b (id bigint, output text, blob text)
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,30 +115,35 @@ class RevisionRow:
     model: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class LiveRows:
-    """The visible rows of a file, in order; lines byte for byte, as `schema.texts` has them."""
-
-    file_id: int
-    keys: list[str]
-    lines: list[str]
-
-
 class Revising:
-    """One revision being written: fresh keys, tombstones, edges and failures of the changed files."""
+    """One revision being written: fresh keys, tombstones, edges and failures of the changed files.
+
+    Args:
+        session: an open transaction that holds the task's row.
+        pipeline: sends to the same transaction.
+        row: the revision.
+        texts: path → text of every file that is.
+        lines: path → lines of each changed file that is.
+        live: path → rows before, of each changed file.
+        own: whether this process wrote the revision before as well, so that all keys are worth being known.
+    """
 
     def __init__(
         self,
         session: Session,
+        pipeline: Pipeline,
         row: RevisionRow,
         texts: Mapping[str, str],
         lines: Mapping[str, Sequence[str]],
         live: Mapping[str, LiveRows],
+        *,
+        own: bool,
     ) -> None:
-        self.session = session
+        self.session, self.pipeline = session, pipeline
         self.row = row
-        self.live = live
+        self.live = dict(live)
         self.texts, self.lines = texts, lines
+        self.own = own
         self.fresh: dict[tuple[str, int], SnippetKey] = {}  # new place → its row
 
     def write(
@@ -130,17 +151,22 @@ class Revising:
         difference: Difference,
         failures: Sequence[FailureCause],
         restored: Mapping[tuple[str, int], SnippetKey],
-    ) -> None:
-        """Write the rows of one revision.
+    ) -> tuple[Stamp, dict[str, LiveRows]]:
+        """Write the rows of one revision, and wait until they are.
 
         Args:
             difference: what became of the lines of the changed files.
             failures: the failed benchmarks behind the change.
             restored: new place (path, index) → the snippet that comes back there.
+
+        Returns:
+            What tells the revision from others, and the rows of the changed files as they are now.
         """
         operations = difference.operations
         self._choose_keys(difference.stretches)
-        gone = [self._old(operation.old) for operation in operations if _goes(operation) and operation.old]
+        written = self._send_revision(
+            [self._old(operation.old) for operation in operations if _goes(operation) and operation.old]
+        )
         edges: dict[tuple[SnippetKey, SnippetKey], str] = {}
         changed: list[SnippetKey] = []
         for operation in operations:
@@ -159,33 +185,48 @@ class Revising:
                 edges[child, self._old(operation.old)] = str(operation.change)
             if place in restored:
                 edges[child, restored[place]] = "restored"
+        if changed:
+            self.pipeline.send(
+                _ROWS,
+                {
+                    "revision": self.row.revision,
+                    "round": self.row.round,
+                    "fresh": _json(self._fresh_rows(difference.stretches)),
+                    "edges": _json(_edge_rows(edges)),
+                    "changed": _json(_rows(changed) if failures else []),
+                    "failures": _json(self._failure_rows(failures)),
+                },
+            )
+        after = self._rows_after(difference.stretches)
+        self.pipeline.wait()
+        answer = written.fetchone()
+        assert answer is not None
+        transaction, created_at = answer
+        stamp = Stamp(
+            revision=self.row.revision, transaction=transaction, created_at=created_at, tree=self.row.tree
+        )
+        return stamp, after
+
+    def _send_revision(self, gone: Sequence[SnippetKey]) -> Cursor[Any]:
+        """The revision itself, why it was made, and the tombstones it makes."""
         row = self.row
         told = row.explanation or row.entry_ids or row.direction or row.model
-        self.session.connection().execute(
-            _WRITE,
+        explanation = {
+            "explanation": row.explanation,
+            "entry_ids": list(row.entry_ids),
+            "direction": row.direction,
+            "model": row.model,
+        }
+        return self.pipeline.send(
+            _REVISION,
             {
                 "task_id": row.task_id,
                 "revision": row.revision,
                 "round": row.round,
                 "cause": row.cause,
                 "tree": row.tree,
-                "explanations": _json(
-                    [
-                        {
-                            "explanation": row.explanation,
-                            "entry_ids": list(row.entry_ids),
-                            "direction": row.direction,
-                            "model": row.model,
-                        }
-                    ]
-                    if told
-                    else []
-                ),
-                "fresh": _json(self._fresh_rows(difference.stretches)),
+                "explanations": _json([explanation] if told else []),
                 "gone": _json(_rows(gone)),
-                "edges": _json(_edge_rows(edges)),
-                "changed": _json(_rows(changed) if failures else []),
-                "failures": _json(self._failure_rows(failures) if changed else []),
             },
         )
 
@@ -208,13 +249,50 @@ class Revising:
 
     def _predecessors(self, gaps: Sequence[tuple[str, range, str | None]]) -> list[str | None]:
         """The last row before each gap's end, tombstones included; None at the start of a file."""
-        if not gaps:
-            return []
-        rows = [
-            {"number": number, "file_id": self.live[path].file_id, "hi": hi}
-            for number, (path, _, hi) in enumerate(gaps)
-        ]
-        return list(self.session.connection().execute(_PREDECESSORS, {"rows": _json(rows)}).scalars())
+        unknown = {path for path, _, _ in gaps if self.live[path].every is None}
+        if unknown:
+            self.pipeline.wait()
+            if not self.own:
+                rows = [
+                    {"number": number, "file_id": self.live[path].file_id, "hi": hi}
+                    for number, (path, _, hi) in enumerate(gaps)
+                ]
+                return list(self.session.connection().execute(_PREDECESSORS, {"rows": _json(rows)}).scalars())
+            paths = {self.live[path].file_id: path for path in unknown}
+            for file_id, keys in self.session.connection().execute(_EVERY, {"file_ids": sorted(paths)}):
+                path = paths[file_id]
+                self.live[path] = replace(self.live[path], every=keys.split(" ") if keys else [])
+        found: list[str | None] = []
+        for path, _, hi in gaps:
+            every = self.live[path].every
+            assert every is not None
+            end = len(every) if hi is None else bisect_left(every, hi)
+            found.append(every[end - 1] if end else None)
+        return found
+
+    def _rows_after(self, stretches: Mapping[str, Sequence[Stretch]]) -> dict[str, LiveRows]:
+        """The rows of the changed files once the revision is written."""
+        fresh: dict[str, list[str]] = {path: [] for path in self.live}
+        for (path, _), (_, key) in self.fresh.items():
+            fresh[path].append(key)
+        after = {}
+        for path, rows in self.live.items():
+            keys: list[str] = []
+            if path in self.lines:
+                start = 0
+                for stretch in stretches[path]:
+                    keys += rows.keys[start : stretch.old.start]
+                    keys += [self.fresh[path, index][1] for index in stretch.new]
+                    start = stretch.old.stop
+                keys += rows.keys[start:]
+            after[path] = LiveRows(
+                file_id=rows.file_id,
+                keys=keys,
+                lines=self.lines.get(path, ()),
+                # Two ascending runs, which sorting only has to merge.
+                every=None if rows.every is None else sorted([*rows.every, *fresh[path]]),
+            )
+        return after
 
     def _fresh_rows(self, stretches: Mapping[str, Sequence[Stretch]]) -> list[dict[str, Any]]:
         rows: dict[str, list[int]] = {}
@@ -250,16 +328,17 @@ class Revising:
             output = storable_message(failure.output)
             known = outputs.get(failure.benchmark_id)
             outputs[failure.benchmark_id] = output if known is None else f"{known}\n{output}"
-        blobs = [
-            put_blob(self.session, output.encode(), media_type="text/plain; charset=utf-8")
-            if len(output) > FAILURE_CHARACTERS
-            else None
-            for output in outputs.values()
-        ]
-        return [
-            {"id": identifier, "output": _capped(output), "blob": blob}
-            for (identifier, output), blob in zip(outputs.items(), blobs, strict=True)
-        ]
+        blobs: dict[str, tuple[str, bytes]] = {}
+        rows = []
+        for identifier, output in outputs.items():
+            blob = None
+            if len(output) > FAILURE_CHARACTERS:
+                whole = output.encode()
+                blob = digest(whole)
+                blobs[blob] = ("text/plain; charset=utf-8", whole)
+            rows.append({"id": identifier, "output": _capped(output), "blob": blob})
+        send_blobs(self.pipeline, blobs)
+        return rows
 
 
 def _goes(operation: Operation) -> bool:

@@ -18,13 +18,15 @@ from typing import Any
 from sqlalchemy import func, select, text
 from sqlalchemy.orm import Session
 
-from schema.blobs import get_blob, put_next_tree
-from schema.diff import Change, Operation, align, split_lines
+from schema.blobs import get_blob, next_tree, send_blobs
+from schema.diff import Change, Difference, Operation, align, split_lines
 from schema.errors import BadInput, NotFound
 from schema.events import storable
+from schema.last_states import LastState, LiveRows, Stamp, recall, remember
+from schema.pipeline import Pipeline
 from schema.redaction import redact, storable_message
 from schema.renames import difference_of_files
-from schema.revising import FAILURE_CHARACTERS, FailureCause, LiveRows, Revising, RevisionRow, SnippetKey
+from schema.revising import FAILURE_CHARACTERS, FailureCause, Revising, RevisionRow, SnippetKey
 from schema.tables import Benchmark, File, Revision, Snippet
 from schema.tables.base import Json
 from schema.texts import bytes_of, is_showable, settled, shown, text_of
@@ -69,13 +71,15 @@ class StoredSnippet:
         return _exact(self.content, self.raw)
 
 
-_LOCK = text("SELECT id FROM tasks WHERE id = :task_id FOR NO KEY UPDATE")
+# A lock that foreign keys of other writers do not wait for.
+_LOCK = b"SELECT id FROM tasks WHERE id = %(task_id)s FOR NO KEY UPDATE"
 
-_LAST = text("""
-SELECT r.revision, r.round, r.tree, b.data AS manifest
-FROM revisions r LEFT JOIN blobs b ON b.digest = r.tree
-WHERE r.task_id = :task_id ORDER BY r.revision DESC LIMIT 1
-""")
+# A statement of its own: what it sees is as it is once the row is locked.
+_LAST = b"""
+SELECT r.revision, r.round, r.tree, r.xmin::text, r.created_at, b.data
+FROM revisions r LEFT JOIN blobs b ON b.digest = r.tree AND r.tree IS DISTINCT FROM %(known)s::text
+WHERE r.task_id = %(task_id)s ORDER BY r.revision DESC LIMIT 1
+"""
 
 _LIVE = text("""
 SELECT g.path, f.id, b.data,
@@ -154,44 +158,65 @@ def write_revision(
         PositionKeyError: a gap of a file is used up.
     """
     files = _checked(files)
-    _lock(session, task_id)
-    last = session.connection().execute(_LAST, {"task_id": task_id}).one_or_none()
-    revision = 0 if last is None else last.revision + 1
-    if last is not None and round < last.round:
-        raise BadInput(
-            f"round {round} comes after round {last.round}",
-            where=f"task {task_id}, revision {revision}",
-            mend="rounds only go on",
+    address = str(session.get_bind().engine.url)
+    known = recall(address, task_id)
+    with Pipeline(session) as pipeline:
+        locked = pipeline.send(_LOCK, {"task_id": task_id})
+        stored = pipeline.send(_LAST, {"task_id": task_id, "known": known and known.stamp.tree})
+        step = None
+        if known is not None and round >= known.round:
+            # While the server takes the lock and stores the blobs; in vain if its last revision is another one.
+            step = _Step(files, known.manifest)
+            send_blobs(pipeline, step.blobs)
+            step.look(known.files)
+        pipeline.wait()
+        if locked.fetchone() is None:
+            raise NotFound(f"there is no task {task_id}", mend="see `opmend status` for the tasks of a run")
+        last = _last(session, stored.fetchone(), known)
+        revision = 0 if last is None else last.stamp.revision + 1
+        if last is not None and round < last.round:
+            raise BadInput(
+                f"round {round} comes after round {last.round}",
+                where=f"task {task_id}, revision {revision}",
+                mend="rounds only go on",
+            )
+        own = last is not None and known is not None and last.stamp == known.stamp
+        if step is None or not own:
+            step = _Step(files, {} if last is None else last.manifest)
+            send_blobs(pipeline, step.blobs)
+        files_known = last.files if last is not None else {}
+        missing = [path for path in step.changed if path not in files_known]
+        if missing:
+            pipeline.wait()
+            files_known = {**files_known, **_live(session, task_id, missing, step.before)}
+        found = step.look(files_known)
+        assert found is not None
+        restored: dict[tuple[str, int], SnippetKey] = {}
+        appeared = {path: files_known[path].file_id for path in step.changed if path not in step.before}
+        if appeared or restores is not None:
+            pipeline.wait()
+            restored = _returned(session, appeared, found.operations, files)
+            if step.changed:
+                restored |= _restored(session, task_id, restores, files)
+        row = RevisionRow(
+            task_id=task_id,
+            revision=revision,
+            round=round,
+            cause=cause,
+            tree=step.tree,
+            explanation=storable_message(explanation),
+            entry_ids=[shown(entry) for entry in entry_ids],
+            direction=storable_message(direction),
+            model=shown(model),
         )
-    before: dict[str, str] = {}
-    if last is not None:
-        before = _manifest(session, last.tree) if last.manifest is None else json.loads(bytes(last.manifest))
-    tree, after = put_next_tree(session, files, before)
-    row = RevisionRow(
-        task_id=task_id,
-        revision=revision,
-        round=round,
-        cause=cause,
-        tree=tree,
-        explanation=storable_message(explanation),
-        entry_ids=[shown(entry) for entry in entry_ids],
-        direction=storable_message(direction),
-        model=shown(model),
+        live = {path: files_known[path] for path in step.changed}
+        revising = Revising(session, pipeline, row, files, step.lines, live, own=own)
+        stamp, after = revising.write(found, failures, restored)
+    remember(
+        address,
+        task_id,
+        LastState(stamp=stamp, round=round, manifest=step.after, files={**files_known, **after}),
     )
-    changed = sorted(path for path in {*before, *after} if before.get(path) != after.get(path))
-    live = _live(session, task_id, changed, before) if changed else {}
-    lines = {path: split_lines(files[path]) for path in changed if path in files}
-    found = difference_of_files({path: live[path].lines for path in changed}, lines)
-    restored = {
-        **_returned(
-            session,
-            {path: live[path].file_id for path in changed if path not in before},
-            found.operations,
-            files,
-        ),
-        **(_restored(session, task_id, restores, files) if changed else {}),
-    }
-    Revising(session, row, files, lines, live).write(found, failures, restored)
     return revision
 
 
@@ -334,11 +359,46 @@ def _checked(files: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _lock(session: Session, task_id: int) -> None:
-    """Take the task's row; a lock that foreign keys of other writers do not wait for."""
-    locked = session.connection().execute(_LOCK, {"task_id": task_id})
-    if locked.scalar_one_or_none() is None:
-        raise NotFound(f"there is no task {task_id}", mend="see `opmend status` for the tasks of a run")
+class _Step:
+    """From the last state of a task's files to the next one.
+
+    Args:
+        files: path → text, of the next state.
+        before: path → digest, of the last one.
+    """
+
+    def __init__(self, files: Mapping[str, str], before: Mapping[str, str]) -> None:
+        self.before = before
+        self.tree, self.after, self.blobs = next_tree(files, before)
+        self.changed = sorted(
+            path for path in {*before, *self.after} if before.get(path) != self.after.get(path)
+        )
+        self.lines = {path: split_lines(files[path]) for path in self.changed if path in files}
+        self._found: Difference | None = None
+
+    def look(self, live: Mapping[str, LiveRows]) -> Difference | None:
+        """What became of the lines of the changed files, if the rows of all of them before are given."""
+        if self._found is None and all(path in live for path in self.changed):
+            self._found = difference_of_files({path: live[path].lines for path in self.changed}, self.lines)
+        return self._found
+
+
+def _last(session: Session, row: Any, known: LastState | None) -> LastState | None:
+    """The last state of a task: the known one, if `row` (as `_LAST` selects it) says so."""
+    if row is None:
+        return None
+    number, round, tree, transaction, created_at, data = row
+    stamp = Stamp(revision=number, transaction=transaction, created_at=created_at, tree=tree)
+    if known is not None and known.stamp == stamp:
+        return known
+    if data is not None:
+        manifest = json.loads(data)
+    else:
+        # A tree is its manifest, whichever revision has it.
+        manifest = (
+            known.manifest if known is not None and known.stamp.tree == tree else _manifest(session, tree)
+        )
+    return LastState(stamp=stamp, round=round, manifest=manifest)
 
 
 def _manifest(session: Session, tree: str) -> dict[str, str]:
@@ -363,6 +423,7 @@ def _live(
             file_id=made[path] if file_id is None else file_id,
             keys=keys.split(" ") if keys else [],
             lines=[] if data is None else split_lines(text_of(bytes(data))),
+            every=[] if file_id is None else None,
         )
         if len(known.keys) != len(known.lines):
             raise NotFound(
