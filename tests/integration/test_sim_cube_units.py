@@ -294,3 +294,15 @@ def test_cube_and_vector_cores_of_one_block(kernels: ModuleType, report: Path) -
     kernels.fused_relu(a, b, c, workspace)
     assert torch.equal(c, in_order(a, b, torch.zeros(1)).clamp(min=0))
     assert rules(report) == set()
+
+
+def test_a_kernel_for_cube_cores_alone_has_no_part_for_vector_cores(
+    kernels: ModuleType, report: Path
+) -> None:
+    random = torch.Generator().manual_seed(4)
+    a, b = torch.randn(40, 48, generator=random).half(), torch.randn(48, 64, generator=random).half()
+    c = torch.zeros(40, 64)
+    kernels.cube_only(a, b, c)
+    once = in_order(a, b, torch.zeros(1))
+    assert torch.equal(c, once + once)
+    assert rules(report) == set()

@@ -27,7 +27,8 @@ void check(const Local& side, uint64_t reach, bool writes, pipe_t pipe, const ch
 }
 void require(const Local& side, Space space, const char* call, const char* operand, const char* positions, Where where) {
     if (space_of(side) != space)
-        fail("operand-position", std::string(call) + " " + operand + " lies at " + position_name(side.position) + "; it must be at " + positions, where, side.buffer);
+        fail("operand-position", std::string(call) + " " + operand + " lies at " + position_name(side.position) + "; it must be at " + positions,
+             where, side.buffer);
 }
 // One square of `rows` x `rows` elements, transposed; unwritten elements stay unwritten.
 void transpose_square(uint8_t* to, const uint8_t* from, uint32_t rows, uint32_t size) {
@@ -42,21 +43,26 @@ CubeRegisters& cube_registers() {
     return *reinterpret_cast<CubeRegisters*>(core().cube_registers);
 }
 
-void nd_to_nz(Local to, const uint8_t* from, uint64_t limit, const Range* global, const AscendC::Nd2NzParams& p, uint32_t size, const char* call, Where where) {
+void nd_to_nz(Local to, const uint8_t* from, uint64_t limit, const Range* global, const AscendC::Nd2NzParams& p, uint32_t size, const char* call,
+              Where where) {
     if (p.ndNum == 0 || p.nValue == 0 || p.dValue == 0 || (global && elsewhere(call, where))) return;
     const uint64_t c0 = fractal_columns(size), columns = (p.dValue + c0 - 1) / c0;
     const auto source_at = [&](uint64_t i, uint64_t r, uint64_t c) { return (i * p.srcNdMatrixStride + r * p.srcDValue + c) * size; };
-    const auto target_at = [&](uint64_t i, uint64_t r, uint64_t j) { return i * p.dstNzMatrixStride * size + j * p.dstNzC0Stride * 32ull + r * p.dstNzNStride * 32ull; };
+    const auto target_at = [&](uint64_t i, uint64_t r, uint64_t j) {
+        return i * p.dstNzMatrixStride * size + j * p.dstNzC0Stride * 32ull + r * p.dstNzNStride * 32ull;
+    };
     const uint64_t reach = source_at(p.ndNum - 1, p.nValue - 1, p.dValue);
     check(to, target_at(p.ndNum - 1, p.nValue - 1, columns - 1) + 32, true, global ? PIPE_MTE2 : PIPE_MTE3, call, "dst", where);
     bool inside = true;
     if (global) inside = global->begin && from >= global->begin && from + reach <= global->end;
-    else if (reach > limit) note("ub-buffer-overrun", "violation", std::string(call) + " src: " + text(reach) + " bytes touched, the tensor holds " + text(limit), where);
+    else if (reach > limit)
+        note("ub-buffer-overrun", "violation", std::string(call) + " src: " + text(reach) + " bytes touched, the tensor holds " + text(limit), where);
     if (p.dstNzNStride == 0 || (columns > 1 && p.dstNzC0Stride == 0))
-        note("nd2nz-stride", "violation", std::string(call) + ": dstNzNStride and dstNzC0Stride must be at least 1, or rows overwrite each other", where);
+        note("nd2nz-stride", "violation", std::string(call) + ": dstNzNStride and dstNzC0Stride must be at least 1, or rows overwrite each other",
+             where);
     if (global && inside)
         for (uint64_t i = 0; i < p.ndNum; ++i)
-            used_global(from + source_at(i, 0, 0), p.dValue * static_cast<uint64_t>(size), p.nValue, p.srcDValue * static_cast<uint64_t>(size), GlobalUse::Read, call, where);
+            used_global(from + source_at(i, 0, 0), source_at(0, 0, p.dValue), p.nValue, source_at(0, 1, 0), GlobalUse::Read, call, where);
     uint8_t staged[32];
     for (uint64_t i = 0; i < p.ndNum; ++i)
         for (uint64_t r = 0; r < p.nValue; ++r)
@@ -83,7 +89,8 @@ void load_fractals(Local to, Local from, const Global* global, const AscendC::Lo
     check(to, ((p.repeatTimes - 1) * (1ull + p.dstGap) + 1) * kFractal, true, global ? PIPE_MTE2 : PIPE_MTE1, call, "dst", where);
     if (!global) check(from, (static_cast<uint64_t>(std::max(first, last)) + 1) * kFractal, false, PIPE_MTE1, call, "src", where);
     const bool transpose = p.ifTranspose && size == 2 && !global;
-    if (p.ifTranspose && !transpose) note("loaddata-transpose", "violation", "LoadData transposes 16-bit elements alone, between L1 and L0; use LoadDataWithTranspose", where);
+    if (p.ifTranspose && !transpose)
+        note("loaddata-transpose", "violation", "LoadData transposes 16-bit elements alone, between L1 and L0; use LoadDataWithTranspose", where);
     for (int64_t i = 0; i < p.repeatTimes; ++i) {
         uint8_t* d = to.data + i * (1 + p.dstGap) * kFractal;
         const int64_t at = (first + i * step) * kFractal;
@@ -184,7 +191,8 @@ void load_image(Local to, Local from, ImageWindow w, bool set_matrix, bool set_p
             const uint64_t at = w.k_start + k;
             const bool last = at >= full * taps * c0;
             const uint64_t wide = last ? part : c0, inner = last ? at - full * taps * c0 : at;
-            const uint64_t tap = wide ? (last ? inner / wide : inner / c0 % taps) : taps, c1 = last ? full : inner / (taps * c0), c = wide ? inner % wide : 0;
+            const uint64_t tap = wide ? (last ? inner / wide : inner / c0 % taps) : taps, c = wide ? inner % wide : 0;
+            const uint64_t c1 = last ? full : inner / (taps * c0);
             const int64_t y = y0 + static_cast<int64_t>(tap / w.filter_w * std::max(1u, w.dilation_h)),
                           x = x0 + static_cast<int64_t>(tap % w.filter_w * std::max(1u, w.dilation_w));
             const bool there = wide && tap < taps && position < out_w * out_h && y >= 0 && y < height && x >= 0 && x < width;
@@ -274,7 +282,7 @@ template <class T> void multiply_as(const MultiplyOperands& o, const AscendC::Mm
             T* to = c + at(r, j);
             if (adds) join(to, initial + at(r, j), 64);
             else mark_written(to, 64);
-            std::copy(result.begin() + static_cast<std::ptrdiff_t>((r * wide + j) * 16), result.begin() + static_cast<std::ptrdiff_t>((r * wide + j + 1) * 16), to);
+            std::copy(result.data() + (r * wide + j) * 16, result.data() + (r * wide + j + 1) * 16, to);
             if (table && unwritten(initial + j * 16, std::min<uint64_t>(16, n - j * 16) * 4)) mark_unwritten(to, 64);
             if (check_left && bad_rows[r]) mark_unwritten(to, 64);
             if (check_right)
@@ -313,7 +321,8 @@ bool quant_fits(QuantMode_t mode, Cell from, Cell to) {
     return false;
 }
 
-template <class T> void fixpipe_as(const Global* global, const Local* local, Cell to, Local from, const FixpipeShape& s, Scale scale, const char* call, Where where) {
+template <class T>
+void fixpipe_as(const Global* global, const Local* local, Cell to, Local from, const FixpipeShape& s, Scale scale, const char* call, Where where) {
     const uint64_t size = bytes_of(to);
     // Width of a column of the result: fractals of 16 elements, 8 where floats are split, 32 where bytes are merged; or the whole row.
     const uint64_t c0 = s.rows ? s.n : size == 1 ? 32 : s.split ? 8 : 16;
@@ -340,7 +349,8 @@ template <class T> void fixpipe_as(const Global* global, const Local* local, Cel
             const uint64_t offset = i * s.destination_matrix_stride * size + (s.rows ? first * size : first / c0 * s.destination_stride * 32);
             const uint64_t distance = s.rows ? s.destination_stride * size : c0 * size;
             if (global) {
-                store_global(Global{global->data + offset, global->range}, staged.data(), CopyShape{s.m, c0 * size, c0 * size, distance}, element_of(to), call, where);
+                const CopyShape shape{s.m, c0 * size, c0 * size, distance};
+                store_global(Global{global->data + offset, global->range}, staged.data(), shape, element_of(to), call, where);
                 continue;
             }
             check(*local, offset + (s.m - 1) * distance + c0 * size, true, PIPE_FIX, call, "dst", where);
@@ -360,21 +370,24 @@ void fixpipe(const Global* global, const Local* local, Cell to, Local from, Cell
     if (s.n == 0 || s.m == 0) return;
     require(from, Space::L0C, call, "src", "CO1", where);
     if (local && space_of(*local) != Space::L1)
-        fail("operand-position", std::string(call) + " dst lies at " + position_name(local->position) + "; from L0C the way goes to global memory or L1 "
-             "on this SoC", where, local->buffer);
+        fail("operand-position", std::string(call) + " dst lies at " + position_name(local->position) +
+             "; from L0C the way goes to global memory or L1 on this SoC", where, local->buffer);
     if (s.split && (source != Cell::Float || to != Cell::Float || s.rows)) {
         note("fixpipe-split", "violation", std::string(call) + ": channel split is for float to float in fractals", where);
         s.split = false;
     }
     if (!quant_fits(s.quant, source, to))
-        note("fixpipe-quant", "violation", std::string(call) + ": quantPre does not fit the element types; float to half takes F322F16, float to bfloat16_t "
-             "F322BF16, int32_t to half DEQF16 or VDEQF16, to bytes QF322B8_PRE, VQF322B8_PRE, REQ8 or VREQ8, and equal types NoQuant", where);
+        note("fixpipe-quant", "violation", std::string(call) + ": quantPre does not fit the element types; float to half takes F322F16, float to "
+             "bfloat16_t F322BF16, int32_t to half DEQF16 or VDEQF16, "
+             "to bytes QF322B8_PRE, VQF322B8_PRE, REQ8 or VREQ8, and equal types NoQuant", where);
     if (s.destination_stride == 0) note("fixpipe-stride", "violation", std::string(call) + ": dstStride is 0, rows overwrite each other", where);
-    const uint64_t last = (s.matrices - 1) * 256ull * s.source_matrix_stride + (s.n - 1) / 16 * 16ull * s.source_stride + (s.m - 1) * 16ull + (s.n - 1) % 16 + 1;
+    const uint64_t last = (s.matrices - 1) * 256ull * s.source_matrix_stride + (s.n - 1) / 16 * 16ull * s.source_stride + (s.m - 1) * 16ull +
+                          (s.n - 1) % 16 + 1;
     check(from, last * 4, false, PIPE_FIX, call, "src", where);
     const bool vector = s.quant == QuantMode_t::VDEQF16 || s.quant == QuantMode_t::VQF322B8_PRE || s.quant == QuantMode_t::VREQ8;
     const bool single = s.quant == QuantMode_t::DEQF16 || s.quant == QuantMode_t::QF322B8_PRE || s.quant == QuantMode_t::REQ8;
-    if (vector && !s.scales) fail("fixpipe-quant", std::string(call) + ": quantPre takes a scale for each column, and no tensor of scales was given", where);
+    if (vector && !s.scales)
+        fail("fixpipe-quant", std::string(call) + ": quantPre takes a scale for each column, and no tensor of scales was given", where);
     const Scale scale = vector ? Scale{s.scales, true} : single ? Scale{&s.scale, false} : Scale{};
     if (source == Cell::Int32) fixpipe_as<int32_t>(global, local, to, from, s, scale, call, where);
     else fixpipe_as<float>(global, local, to, from, s, scale, call, where);

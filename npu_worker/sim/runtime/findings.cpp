@@ -51,6 +51,23 @@ struct Mend {
     const char* text;
 };
 constexpr Mend kMends[] = {
+    {"matmul-tiling", "take base sizes that fit L0A, L0B and L0C in whole fractals and depths that fit L1, as the host's GetTiling gives them"},
+    {"matmul-operand", "call SetTensorA and SetTensorB before Iterate, IterateAll or IterateBatch"},
+    {"matmul-not-initialised", "pass the object and its TCubeTiling to REGIST_MATMUL_OBJ, or call Init"},
+    {"matmul-no-block", "call GetTensorC once for each Iterate that returned true"},
+    {"matmul-transpose", "declare the operand's MatmulType with isTrans = true, or store it as it is multiplied"},
+    {"matmul-no-cube", "make the kernel a MIX one: KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2)"},
+    {"matmul-no-workspace", "pass GetSysWorkSpacePtr() to REGIST_MATMUL_OBJ; for asynchronous results call SetWorkspace before Iterate"},
+    {"matmul-no-scale", "call SetQuantScalar or SetQuantVector before Iterate"},
+    {"matmul-atomic", "enAtomic is 0 (none), 1 (add), 2 (max) or 3 (min), for results in global memory"},
+    {"matmul-batch", "make batchA a multiple of batchB or the other way round"},
+    {"nd2nz-stride", "dstNzNStride is 1 for rows side by side, dstNzC0Stride the rows of the whole matrix rounded up to 16"},
+    {"loaddata-transpose", "16-bit elements: ifTranspose; 8 bits: LoadDataWithTranspose; 32 bits: LoadData with LoadData3DParamsV2"},
+    {"loaddata-range", "keep startIndex and the steps inside the source tensor"},
+    {"mmad-limits", "split m, n and k to at most 4095 each"},
+    {"fixpipe-quant", "set quantPre for the two element types, and deqScalar or the tensor of scales where it quantises"},
+    {"fixpipe-stride", "dstStride is the row length of the whole result in elements, or 32-byte blocks between columns for CFG_NZ"},
+    {"operand-position", "put the operand into a buffer of the position the call asks for"},
     {"datacopy-unaligned", "copy a multiple of 32 bytes, or use DataCopyPad, which takes any number of bytes"},
     {"datacopy-empty", "skip the copy when there is nothing to copy"},
     {"datacopypad-limits", "split the copy: at most 4095 blocks, 2097151 bytes a block, 32 bytes of padding a side"},

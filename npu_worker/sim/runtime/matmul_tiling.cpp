@@ -36,7 +36,8 @@ MatmulApiTilingBase::MatmulApiTilingBase(const PlatformInfo& platform) : MatmulA
     const auto given = [](uint64_t value, int64_t& to) {
         if (value) to = static_cast<int64_t>(value);
     };
-    given(platform.l1Size, l1_), given(platform.l0CSize, l0c_), given(platform.ubSize, ub_), given(platform.l0ASize, l0a_), given(platform.l0BSize, l0b_);
+    given(platform.l1Size, l1_), given(platform.l0CSize, l0c_), given(platform.ubSize, ub_);
+    given(platform.l0ASize, l0a_), given(platform.l0BSize, l0b_);
 }
 
 int32_t MatmulApiTilingBase::SetAType(TPosition, CubeFormat, DataType type, bool) { return (a_bytes_ = bytes_of(type)) ? 0 : -1; }
@@ -177,7 +178,8 @@ bool MultiCoreMatmulTiling::choose_cores() {
         const int32_t used_rows = over(shape_.m, m);
         if (used_rows > cores_) continue;
         const int32_t columns = cores_ / used_rows;
-        const int32_t n = single_.n > 0 ? single_.n : clamped(std::min(shape_.n, up(over(shape_.n, columns), unit_n)), most_single_.n, least_single_.n);
+        const int32_t n = single_.n > 0 ? single_.n
+                                        : clamped(std::min(shape_.n, up(over(shape_.n, columns), unit_n)), most_single_.n, least_single_.n);
         const int32_t used_columns = over(shape_.n, n);
         if (static_cast<int64_t>(used_rows) * used_columns > cores_) continue;
         // Multiplications of the busiest core, then what it reads.

@@ -39,13 +39,11 @@ bool check_reach(const MatrixPlace& place, uint64_t first, uint64_t end, Cell ce
         return place.range.begin && at + first * size >= begin && at + end * size <= reinterpret_cast<uintptr_t>(place.range.end);
     }
     const Memory& memory = core().memory(space_of(place.position));
-    if (end * size > place.limit || !memory.holds(place.data, end * size) || (reinterpret_cast<uintptr_t>(place.data) & (memory.alignment - 1)) != 0)
+    const bool aligned = (reinterpret_cast<uintptr_t>(place.data) & (memory.alignment - 1)) == 0;
+    if (end * size > place.limit || !memory.holds(place.data, end * size) || !aligned)
         check_span(place.data, end * size, place.limit, place.position, place.buffer, "Matmul", name, where);
     return true;
 }
-
-void put_left(float* out, uint64_t depth, const float* line, uint64_t i, uint64_t k, uint64_t count) { std::copy(line, line + count, out + i * depth + k); }
-void put_left(int32_t* out, uint64_t depth, const int32_t* line, uint64_t i, uint64_t k, uint64_t count) { std::copy(line, line + count, out + i * depth + k); }
 
 template <class T> void put_right_row(T* out, uint64_t depth, const T* line, uint64_t k, uint64_t column, uint64_t count) {
     for (uint64_t c = 0; c < count;) {
@@ -72,23 +70,27 @@ void MatrixProduct::check_tiling(Where where) const {
     const TCubeTiling& t = tiling_;
     const auto say = [&](const std::string& what) { note("matmul-tiling", "violation", "the tiling of this Matmul object: " + what, where); };
     if (t.baseM <= 0 || t.baseN <= 0 || t.baseK <= 0)
-        fail("matmul-tiling", "the tiling of this Matmul object has baseM " + std::to_string(t.baseM) + ", baseN " + std::to_string(t.baseN) + ", baseK " +
-             std::to_string(t.baseK) + "; all three must be positive (was the tiling copied from global memory, in the right struct?)", where);
+        fail("matmul-tiling", "the tiling of this Matmul object has baseM " + std::to_string(t.baseM) + ", baseN " +
+             std::to_string(t.baseN) + ", baseK " + std::to_string(t.baseK) +
+             "; all three must be positive (was the tiling copied from global memory, in the right struct?)", where);
     const uint32_t size = bytes_of(a_type_.cell), c0 = fractal_columns(size);
     const uint64_t m = rounded_up(static_cast<uint32_t>(t.baseM), 16), n = rounded_up(static_cast<uint32_t>(t.baseN), 16),
                    k = rounded_up(static_cast<uint32_t>(t.baseK), c0);
     const auto fits = [&](const char* what, uint64_t bytes, Space space, const char* name) {
-        if (bytes > soc().of(space)) say(std::string(what) + " needs " + text(bytes) + " bytes of " + name + "; there are " + text(soc().of(space)));
+        const uint64_t there = soc().of(space);
+        if (bytes > there) say(std::string(what) + " needs " + text(bytes) + " bytes of " + name + "; there are " + text(there));
     };
     if (t.baseN % 16 != 0) say("baseN is " + std::to_string(t.baseN) + ", not a multiple of 16");
-    if (t.baseK % static_cast<int32_t>(c0) != 0 && t.baseK < t.singleCoreK) say("baseK is " + std::to_string(t.baseK) + ", not a multiple of " + text(c0));
+    if (t.baseK % static_cast<int32_t>(c0) != 0 && t.baseK < t.singleCoreK)
+        say("baseK is " + std::to_string(t.baseK) + ", not a multiple of " + text(c0));
     if (t.baseM % 16 != 0 && t.baseM < t.singleCoreM) say("baseM is " + std::to_string(t.baseM) + ", not a multiple of 16");
     fits("baseM x baseK", m * k * size * at_least_one(t.dbL0A), Space::L0A, "L0A");
     fits("baseK x baseN", k * n * size * at_least_one(t.dbL0B), Space::L0B, "L0B");
     fits("baseM x baseN", m * n * 4 * at_least_one(t.dbL0C), Space::L0C, "L0C");
     if (t.depthA1 <= 0 || t.depthB1 <= 0 || t.stepM <= 0 || t.stepN <= 0 || t.stepKa <= 0 || t.stepKb <= 0)
-        say("depthA1, depthB1, stepM, stepN, stepKa and stepKb must be positive; they are " + std::to_string(t.depthA1) + ", " + std::to_string(t.depthB1) +
-            ", " + std::to_string(t.stepM) + ", " + std::to_string(t.stepN) + ", " + std::to_string(t.stepKa) + ", " + std::to_string(t.stepKb));
+        say("depthA1, depthB1, stepM, stepN, stepKa and stepKb must be positive; they are " + std::to_string(t.depthA1) + ", " +
+            std::to_string(t.depthB1) + ", " + std::to_string(t.stepM) + ", " +
+             std::to_string(t.stepN) + ", " + std::to_string(t.stepKa) + ", " + std::to_string(t.stepKb));
     else
         fits("depthA1 x baseM x baseK + depthB1 x baseN x baseK",
              (static_cast<uint64_t>(t.depthA1) * m * k + static_cast<uint64_t>(t.depthB1) * n * k) * size, Space::L1, "L1");
@@ -139,7 +141,8 @@ uint64_t MatrixProduct::result_leading(const MatrixPlace& to, bool sequential) c
     return c_type_.format == CubeFormat::ND_ALIGN ? ceil_to(columns, unit) : columns;
 }
 
-template <class T> void MatrixProduct::load(const MatrixType& type, const MatrixPlace& place, bool right, uint32_t first, uint32_t count, Where where) {
+template <class T>
+void MatrixProduct::load(const MatrixType& type, const MatrixPlace& place, bool right, uint32_t first, uint32_t count, Where where) {
     const char* name = right ? kRight : kLeft;
     Panels<T>& to = panels<T>();
     std::vector<T>& out = right ? to.right : to.left;
@@ -149,7 +152,8 @@ template <class T> void MatrixProduct::load(const MatrixType& type, const Matrix
     const bool depth_first = right != place.transposed;
     const uint64_t rows = depth_first ? k_ : count, columns = depth_first ? count : k_;
     const uint64_t row = depth_first ? 0 : first, column = depth_first ? first : 0;
-    const Stored stored{type.format == CubeFormat::NZ ? CubeFormat::NZ : CubeFormat::ND, operand_leading(type, place, right), fractal_columns(bytes_of(type.cell))};
+    const Stored stored{type.format == CubeFormat::NZ ? CubeFormat::NZ : CubeFormat::ND, operand_leading(type, place, right),
+                        fractal_columns(bytes_of(type.cell))};
     const uint64_t begin = stored.at(row, column), end = stored.at(row + rows - 1, column + columns - 1) + 1;
     const bool inside = check_reach(place, begin, end, type.cell, right ? "Matmul B" : "Matmul A", where);
     std::vector<T> line(columns);
@@ -157,7 +161,8 @@ template <class T> void MatrixProduct::load(const MatrixType& type, const Matrix
     if (place.global && inside && !place.scalar) {
         const uint64_t across = std::min(columns, stored.run(0)), step = stored.at(1, 0) - stored.at(0, 0);
         for (uint64_t c = 0; c < columns; c += across)
-            used_global(place.data + stored.at(row, column + c) * size, std::min(across, columns - c) * size, rows, step * size, GlobalUse::Read, "Matmul", where);
+            used_global(place.data + stored.at(row, column + c) * size, std::min(across, columns - c) * size, rows, step * size, GlobalUse::Read,
+                        "Matmul", where);
     }
     for (uint64_t r = 0; r < rows; ++r) {
         for (uint64_t c = 0; c < columns;) {
@@ -168,7 +173,7 @@ template <class T> void MatrixProduct::load(const MatrixType& type, const Matrix
         }
         if constexpr (std::is_same_v<T, float>)
             if (hf32_ && type.cell == Cell::Float) round_to_hf32(line.data(), columns, hf32_toward_zero_);
-        if (!right && !place.transposed) put_left(out.data(), k_, line.data(), r, 0, columns);
+        if (!right && !place.transposed) std::copy(line.begin(), line.end(), out.begin() + static_cast<std::ptrdiff_t>(r * k_));
         else if (!right) for (uint64_t c = 0; c < columns; ++c) out[c * k_ + r] = line[c];
         else if (!place.transposed) put_right_row(out.data(), k_, line.data(), r, 0, columns);
         else for (uint64_t c = 0; c < columns; ++c) out[(r / kPanel * k_ + c) * kPanel + r % kPanel] = line[c];
@@ -194,6 +199,13 @@ uint32_t MatrixProduct::count_of_blocks() const {
     return rows * columns;
 }
 
+bool MatrixProduct::elsewhere(const char* call, Where where) const {
+    if (client_ || core().has_cube()) return false;
+    if (launch_now().task.aics == 0)
+        note("wrong-core", "violation", std::string(call) + " of a MatmulImpl on an AIV, which has no cube unit: nothing happens", where);
+    return true;
+}
+
 void MatrixProduct::start(Where where) {
     if (!ready_) fail("matmul-not-initialised", "a Matmul object works before REGIST_MATMUL_OBJ or Init gave it a tiling", where);
     if (!has_a_ || !has_b_) fail("matmul-operand", std::string("a Matmul object works before SetTensor") + (has_a_ ? "B" : "A"), where);
@@ -213,7 +225,8 @@ template <class T> void MatrixProduct::compute(bool partial, Where where) {
     }
     multiply_add(at.result.data(), leading, at.left.data(), at.right.data(), block_.rows, block_.columns, k_);
     has_block_ = true;
-    const uint64_t size = bytes_of(a_type_.cell), left = static_cast<uint64_t>(block_.rows) * k_ * size, right = static_cast<uint64_t>(block_.columns) * k_ * size;
+    const uint64_t size = bytes_of(a_type_.cell), left = static_cast<uint64_t>(block_.rows) * k_ * size,
+                   right = static_cast<uint64_t>(block_.columns) * k_ * size;
     Cost& cost = core().cost;
     cost.multiply(block_.rows, block_.columns, k_, size);
     cost.move(a_.global ? Space::Global : space_of(a_.position), Space::L1, left);
@@ -226,7 +239,8 @@ template <class T> void MatrixProduct::compute(bool partial, Where where) {
 void MatrixProduct::step(bool partial, Where where) {
     const uint32_t base_m = static_cast<uint32_t>(tiling_.baseM), base_n = static_cast<uint32_t>(tiling_.baseN);
     const uint32_t rows = (m_ + base_m - 1) / base_m, columns = (n_ + base_n - 1) / base_n;
-    const uint32_t i = tiling_.iterateOrder == 1 ? next_ / columns : next_ % rows, j = tiling_.iterateOrder == 1 ? next_ % columns : next_ / rows;
+    const bool along = tiling_.iterateOrder == 1;
+    const uint32_t i = along ? next_ / columns : next_ % rows, j = along ? next_ % columns : next_ / rows;
     block_ = BaseBlock{i * base_m, j * base_n, std::min(base_m, m_ - i * base_m), std::min(base_n, n_ - j * base_n)};
     ++next_;
     ::opmend_sim::step(core(), 16, where);
@@ -235,6 +249,7 @@ void MatrixProduct::step(bool partial, Where where) {
 }
 
 bool MatrixProduct::iterate(bool partial, bool asynchronous, Where where) {
+    if (elsewhere("Iterate", where)) return false;
     start(where);
     asynchronous_ = asynchronous;
     if (asynchronous) {  // the blocks are computed as they are fetched
@@ -260,7 +275,8 @@ void MatrixProduct::store(const MatrixPlace& to, uint64_t row, uint64_t column, 
         scale = Scale{&scale_bits_, false};
     } else if (scaling_ == Scaling::ByColumn) {
         scales.resize(block_.columns);
-        load_global(scales.data(), Global{scale_place_.data + 8ull * block_.column, scale_place_.range}, scales.size() * 8, "Matmul quantisation", where);
+        const Global from{scale_place_.data + 8ull * block_.column, scale_place_.range};
+        load_global(scales.data(), from, scales.size() * 8, "Matmul quantisation", where);
         scale = Scale{scales.data(), true};
     }
     if (is_integer(c_type_.cell) != std::is_integral_v<T> && !scale.values)
@@ -273,12 +289,13 @@ void MatrixProduct::store(const MatrixPlace& to, uint64_t row, uint64_t column, 
         const uint64_t given = std::min<uint64_t>(c0, block_.columns - from);
         for (uint64_t r = 0; r < block_.rows; ++r) {
             narrow(staged.data() + r * c0 * size, result.data() + r * width + from, given, from, c_type_.cell, scale);
-            std::fill(staged.begin() + static_cast<std::ptrdiff_t>((r * c0 + given) * size), staged.begin() + static_cast<std::ptrdiff_t>((r + 1) * c0 * size), uint8_t(0));
+            std::fill(staged.data() + (r * c0 + given) * size, staged.data() + (r + 1) * c0 * size, uint8_t(0));
         }
         uint8_t* at = to.data + stored.at(row, column + from) * size;
         const uint64_t distance = (nz ? c0 : leading) * size;
         if (to.global) {
-            store_global(Global{at, to.range}, staged.data(), CopyShape{block_.rows, c0 * size, c0 * size, distance}, element_of(c_type_.cell), call, where);
+            const CopyShape shape{block_.rows, c0 * size, c0 * size, distance};
+            store_global(Global{at, to.range}, staged.data(), shape, element_of(c_type_.cell), call, where);
             continue;
         }
         const uint64_t reach = static_cast<uint64_t>(at - to.data) + (block_.rows - 1) * distance + c0 * size;
@@ -291,11 +308,13 @@ void MatrixProduct::store(const MatrixPlace& to, uint64_t row, uint64_t column, 
 }
 
 void MatrixProduct::write(const MatrixPlace& to, uint8_t atomic, bool sequential, const char* call, Where where) {
+    if (elsewhere(call, where)) return;
     next_block(call, where);
     put(to, atomic, sequential, call, where);
 }
 
 void MatrixProduct::write_both(const MatrixPlace& to, const MatrixPlace& local, uint8_t atomic, bool sequential, const char* call, Where where) {
+    if (elsewhere(call, where)) return;
     next_block(call, where);
     put(to, atomic, sequential, call, where);
     put(local, 0, sequential, call, where);
@@ -313,7 +332,8 @@ void MatrixProduct::put(const MatrixPlace& to, uint8_t atomic, bool sequential, 
     if (atomic > 3) fail("matmul-atomic", std::string(call) + ": enAtomic is " + text(atomic) + "; it is 0 to 3", where);
     if (atomic && !to.global) note("matmul-atomic", "violation", std::string(call) + ": enAtomic is for results in global memory", where);
     const uint64_t leading = result_leading(to, sequential);
-    core().cost.move(Space::L0C, to.global ? Space::Global : space_of(to.position), static_cast<uint64_t>(block_.rows) * block_.columns * bytes_of(c_type_.cell));
+    const uint64_t bytes = static_cast<uint64_t>(block_.rows) * block_.columns * bytes_of(c_type_.cell);
+    core().cost.move(Space::L0C, to.global ? Space::Global : space_of(to.position), bytes);
     const Atomic before = core().atomic;
     core().atomic = atomic == 1 ? Atomic::Add : atomic == 2 ? Atomic::Max : atomic == 3 ? Atomic::Min : Atomic::None;
     const uint64_t row = sequential ? 0 : block_.row, column = sequential ? 0 : block_.column;
@@ -323,6 +343,7 @@ void MatrixProduct::put(const MatrixPlace& to, uint8_t atomic, bool sequential, 
 }
 
 void MatrixProduct::run_all(const MatrixPlace& to, uint8_t atomic, bool sequential, const char* call, Where where) {
+    if (elsewhere(call, where)) return;
     start(where);
     asynchronous_ = false;
     next_ = 0;
@@ -337,7 +358,9 @@ void MatrixProduct::run_all(const MatrixPlace& to, uint8_t atomic, bool sequenti
 }
 
 uint64_t MatrixProduct::write_to_workspace(uint8_t atomic, const char* call, Where where) {
-    if (!workspace_.data) fail("matmul-no-workspace", std::string(call) + ": the asynchronous form keeps blocks in a workspace; call SetWorkspace first", where);
+    if (elsewhere(call, where)) return 0;
+    if (!workspace_.data)
+        fail("matmul-no-workspace", std::string(call) + ": the asynchronous form keeps blocks in a workspace; call SetWorkspace first", where);
     const uint64_t elements = static_cast<uint64_t>(tiling_.baseM) * static_cast<uint64_t>(tiling_.baseN), offset = next_ * elements;
     MatrixPlace to = workspace_;
     to.data += offset * bytes_of(c_type_.cell);
@@ -362,23 +385,26 @@ BatchPlace batch_place(LayoutMode layout, uint64_t index, uint64_t b, uint64_t s
 
 }  // namespace
 
-void MatrixProduct::run_batches(const MatrixPlace& to, bool partial, uint8_t atomic, uint64_t stride_a, uint64_t stride_b, uint64_t stride_c, Where where) {
+void MatrixProduct::run_batches(const MatrixPlace& to, bool partial, uint8_t atomic, uint64_t stride_a, uint64_t stride_b, uint64_t stride_c,
+                                Where where) {
+    if (elsewhere("IterateBatch", where)) return;
     start(where);
     if (partial) unsupported("IterateBatch with enPartialSum", where);
     if (batch_a_ == 0 || batch_b_ == 0 || std::max(batch_a_, batch_b_) % std::min(batch_a_, batch_b_) != 0)
-        fail("matmul-batch", "IterateBatch with batchA " + text(batch_a_) + " and batchB " + text(batch_b_) + ": one must be a multiple of the other", where);
+        fail("matmul-batch", "IterateBatch with batchA " + text(batch_a_) + " and batchB " + text(batch_b_) + ": one must be a multiple of the other",
+             where);
     const TCubeTiling& t = tiling_;
     const auto u = [](int32_t value) { return static_cast<uint64_t>(at_least_one(value)); };
     const uint64_t all = std::max(batch_a_, batch_b_);
     const MatrixPlace a = a_, b = b_, bias = bias_;
     for (uint64_t i = 0; i < all; ++i) {
         const uint64_t ia = i / (all / batch_a_), ib = i / (all / batch_b_);
-        BatchPlace pa = batch_place(a_type_.layout, ia, u(t.ALayoutInfoB), u(t.ALayoutInfoS), u(t.ALayoutInfoN), u(t.ALayoutInfoG), u(t.ALayoutInfoD),
-                                    static_cast<uint64_t>(m_) * k_);
-        BatchPlace pb = batch_place(b_type_.layout, ib, u(t.BLayoutInfoB), u(t.BLayoutInfoS), u(t.BLayoutInfoN), u(t.BLayoutInfoG), u(t.BLayoutInfoD),
-                                    static_cast<uint64_t>(k_) * n_);
-        BatchPlace pc = batch_place(c_type_.layout, i, u(t.CLayoutInfoB), u(t.CLayoutInfoS1), u(t.CLayoutInfoN), u(t.CLayoutInfoG), u(t.CLayoutInfoS2),
-                                    static_cast<uint64_t>(m_) * n_);
+        BatchPlace pa = batch_place(a_type_.layout, ia, u(t.ALayoutInfoB), u(t.ALayoutInfoS), u(t.ALayoutInfoN), u(t.ALayoutInfoG),
+                                    u(t.ALayoutInfoD), static_cast<uint64_t>(m_) * k_);
+        BatchPlace pb = batch_place(b_type_.layout, ib, u(t.BLayoutInfoB), u(t.BLayoutInfoS), u(t.BLayoutInfoN), u(t.BLayoutInfoG),
+                                    u(t.BLayoutInfoD), static_cast<uint64_t>(k_) * n_);
+        BatchPlace pc = batch_place(c_type_.layout, i, u(t.CLayoutInfoB), u(t.CLayoutInfoS1), u(t.CLayoutInfoN), u(t.CLayoutInfoG),
+                                    u(t.CLayoutInfoS2), static_cast<uint64_t>(m_) * n_);
         if (stride_a) pa.offset = ia * stride_a;
         if (stride_b) pb.offset = ib * stride_b;
         if (stride_c) pc.offset = i * stride_c;
@@ -402,7 +428,7 @@ void begin_product(bool client, bool cube_only, const void* workspace, Where whe
     const Task task = launch_now().task;
     if (now.unit == Unit::Cube && client && task.aivs > 0) end_core();
     if (now.unit == Unit::Vector && cube_only && task.aics > 0) end_core();
-    if (now.unit == Unit::Vector && task.aics == 0)
+    if (now.unit == Unit::Vector && client && task.aics == 0)
         note("matmul-no-cube", "violation", "a Matmul object in a kernel that runs on vector cores alone; make it a MIX kernel "
              "(KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2) or __mix__(1, 2))", where);
     if (client && !workspace)

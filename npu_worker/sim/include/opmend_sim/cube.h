@@ -18,7 +18,8 @@ struct Nd2NzParams {
     uint16_t dstNzC0Stride = 0, dstNzNStride = 0;  // between columns of fractals and between rows, in 32 bytes
     uint32_t dstNzMatrixStride = 0;              // between matrices, in elements
     Nd2NzParams() = default;
-    Nd2NzParams(uint16_t matrices, uint16_t rows, uint16_t columns, uint64_t matrix_stride, uint16_t row_stride, uint16_t c0_stride, uint16_t n_stride,
+    Nd2NzParams(uint16_t matrices, uint16_t rows, uint16_t columns, uint64_t matrix_stride, uint16_t row_stride, uint16_t c0_stride,
+            uint16_t n_stride,
                 uint32_t nz_matrix_stride)
         : ndNum(matrices), nValue(rows), dValue(columns), srcNdMatrixStride(matrix_stride), srcDValue(row_stride), dstNzC0Stride(c0_stride),
           dstNzNStride(n_stride), dstNzMatrixStride(nz_matrix_stride) {}
@@ -96,7 +97,8 @@ template <class T> struct InitConstValueParams {
     T initValue = T(0);
     InitConstValueParams() = default;
     InitConstValueParams(uint16_t repeats, T value) : repeatTimes(repeats), blockNum(16), initValue(value) {}
-    InitConstValueParams(uint16_t repeats, uint16_t blocks, uint16_t gap, T value) : repeatTimes(repeats), blockNum(blocks), dstGap(gap), initValue(value) {}
+    InitConstValueParams(uint16_t repeats, uint16_t blocks, uint16_t gap, T value) : repeatTimes(repeats), blockNum(blocks), dstGap(gap),
+            initValue(value) {}
 };
 
 struct MmadParams {
@@ -165,8 +167,11 @@ struct CubeRegisters {
     bool hf32, hf32_toward_zero;
 };
 CubeRegisters& cube_registers();
+// Global memory that the framework gives a kernel beside its own workspace: nothing is kept there.
+uint8_t* system_workspace();
 
-void nd_to_nz(Local to, const uint8_t* from, uint64_t limit, const Range* global, const AscendC::Nd2NzParams& p, uint32_t size, const char* call, Where where);
+void nd_to_nz(Local to, const uint8_t* from, uint64_t limit, const Range* global, const AscendC::Nd2NzParams& p, uint32_t size, const char* call,
+        Where where);
 void load_fractals(Local to, Local from, const Global* global, const AscendC::LoadData2DParams& p, uint32_t size, Where where);
 void load_transposed(Local to, Local from, const AscendC::LoadData2dTransposeParams& p, uint32_t size, Where where);
 
@@ -200,7 +205,8 @@ void copy_to_table(Local to, Local from, const AscendC::DataCopyParams& p, Cell 
 
 template <class T> ImageWindow window_of(const AscendC::LoadData3DParamsV2<T>& p) {
     ImageWindow w{{p.padList[0], p.padList[1], p.padList[2], p.padList[3]}, p.l1H, p.l1W, p.channelSize, p.kExtension, p.mExtension, p.kStartPt,
-                  p.mStartPt, p.strideW, p.strideH, p.filterW + (p.filterSizeW ? 256u : 0u), p.filterH + (p.filterSizeH ? 256u : 0u), p.dilationFilterW,
+                  p.mStartPt, p.strideW, p.strideH, p.filterW + (p.filterSizeW ? 256u : 0u), p.filterH + (p.filterSizeH ? 256u : 0u),
+                          p.dilationFilterW,
                   p.dilationFilterH, p.enTranspose, 0};
     std::memcpy(&w.pad_value, &p.padValue, sizeof(T));
     return w;
@@ -225,7 +231,8 @@ template <class T, class U> constexpr bool fixpipe_types_are_legal() {
     return from == Cell::Int32 && (to == Cell::Int32 || to == Cell::Half || to == Cell::Int8 || to == Cell::Uint8);
 }
 #define OPMEND_FIXPIPE_TYPES(T, U) \
-    static_assert(::opmend_sim::fixpipe_types_are_legal<T, U>(), "Fixpipe takes float to float, half, bfloat16_t, int8_t, uint8_t; int32_t to int32_t, half, int8_t, uint8_t")
+    static_assert(::opmend_sim::fixpipe_types_are_legal<T, U>(),              \
+                  "Fixpipe takes float to float, half, bfloat16_t, int8_t, uint8_t, and int32_t to int32_t, half, int8_t, uint8_t")
 }  // namespace opmend_sim
 
 namespace AscendC {
@@ -241,7 +248,8 @@ template <class T> void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>
 // Into the bias table, with a conversion where the types differ.
 template <class T, class U, std::enable_if_t<!std::is_same_v<T, U>, int> = 0>
 void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyParams& params, OPMEND_WHERE) {
-    ::opmend_sim::copy_to_table(::opmend_sim::side(dst), ::opmend_sim::side(src), params, ::opmend_sim::cell_of<T>(), ::opmend_sim::cell_of<U>(), where);
+    ::opmend_sim::copy_to_table(::opmend_sim::side(dst), ::opmend_sim::side(src), params, ::opmend_sim::cell_of<T>(), ::opmend_sim::cell_of<U>(),
+            where);
 }
 
 template <class T> void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2DParams& params, OPMEND_WHERE) {
@@ -253,7 +261,8 @@ template <class T> void LoadData(const LocalTensor<T>& dst, const GlobalTensor<T
 }
 template <class T, const IsResetLoad3dConfig& config = IS_RESER_LOAD3D_DEFAULT_CONFIG, class U>
 void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2<U>& params, OPMEND_WHERE) {
-    ::opmend_sim::load_image(::opmend_sim::side(dst), ::opmend_sim::side(src), ::opmend_sim::window_of(params), config.isSetFMatrix, config.isSetPadding,
+    ::opmend_sim::load_image(::opmend_sim::side(dst), ::opmend_sim::side(src), ::opmend_sim::window_of(params), config.isSetFMatrix,
+            config.isSetPadding,
                              sizeof(T), where);
 }
 template <class T> void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData3DParamsV2Pro& p, OPMEND_WHERE) {
@@ -264,7 +273,8 @@ template <class T> void LoadData(const LocalTensor<T>& dst, const LocalTensor<T>
                                 part(p.filterConfig, 32, 8), part(p.filterConfig, 40, 8), p.enTranspose, 0};
     ::opmend_sim::load_image(::opmend_sim::side(dst), ::opmend_sim::side(src), w, false, false, sizeof(T), where);
 }
-template <class T> void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2dTransposeParams& params, OPMEND_WHERE) {
+template <class T> void LoadDataWithTranspose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LoadData2dTransposeParams& params,
+        OPMEND_WHERE) {
     ::opmend_sim::load_transposed(::opmend_sim::side(dst), ::opmend_sim::side(src), params, sizeof(T), where);
 }
 
@@ -304,7 +314,8 @@ template <class T, class U, class S> constexpr bool multiply_types_are_legal() {
 template <class T, class U, class S>
 void Mmad(const LocalTensor<T>& dst, const LocalTensor<U>& fm, const LocalTensor<S>& filter, const MmadParams& params, OPMEND_WHERE) {
     OPMEND_MULTIPLY_TYPES(T, U, S);
-    ::opmend_sim::multiply({::opmend_sim::side(dst), ::opmend_sim::side(fm), ::opmend_sim::side(filter), ::opmend_sim::Local{}, ::opmend_sim::cell_of<T>(),
+    ::opmend_sim::multiply({::opmend_sim::side(dst), ::opmend_sim::side(fm), ::opmend_sim::side(filter), ::opmend_sim::Local{},
+            ::opmend_sim::cell_of<T>(),
                             ::opmend_sim::cell_of<U>(), ::opmend_sim::cell_of<S>(), false}, params, where);
 }
 template <class T, class U, class S, class V>
@@ -324,11 +335,13 @@ void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const Fixpip
                           ::opmend_sim::shape_of(params, config.format, nullptr), "Fixpipe", where);
 }
 template <class T, class U, const FixpipeConfig& config = CFG_ROW_MAJOR, class S = uint64_t>
-void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const LocalTensor<S>& cbufWorkspace, const FixpipeParamsV220& params, OPMEND_WHERE) {
+void Fixpipe(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const LocalTensor<S>& cbufWorkspace, const FixpipeParamsV220& params,
+        OPMEND_WHERE) {
     OPMEND_FIXPIPE_TYPES(T, U);
     const auto to = ::opmend_sim::side(dst);
     ::opmend_sim::fixpipe(&to, nullptr, ::opmend_sim::cell_of<T>(), ::opmend_sim::side(src), ::opmend_sim::cell_of<U>(),
-                          ::opmend_sim::shape_of(params, config.format, ::opmend_sim::scales_of(cbufWorkspace, params.nSize, where)), "Fixpipe", where);
+                          ::opmend_sim::shape_of(params, config.format, ::opmend_sim::scales_of(cbufWorkspace, params.nSize, where)), "Fixpipe",
+                                  where);
 }
 template <class T, class U, const FixpipeConfig& config = CFG_ROW_MAJOR>
 void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const FixpipeParamsV220& params, OPMEND_WHERE) {
@@ -338,11 +351,13 @@ void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const Fixpipe
                           ::opmend_sim::shape_of(params, config.format, nullptr), "Fixpipe", where);
 }
 template <class T, class U, const FixpipeConfig& config = CFG_ROW_MAJOR, class S = uint64_t>
-void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const LocalTensor<S>& cbufWorkspace, const FixpipeParamsV220& params, OPMEND_WHERE) {
+void Fixpipe(const LocalTensor<T>& dst, const LocalTensor<U>& src, const LocalTensor<S>& cbufWorkspace, const FixpipeParamsV220& params,
+        OPMEND_WHERE) {
     OPMEND_FIXPIPE_TYPES(T, U);
     const auto to = ::opmend_sim::side(dst);
     ::opmend_sim::fixpipe(nullptr, &to, ::opmend_sim::cell_of<T>(), ::opmend_sim::side(src), ::opmend_sim::cell_of<U>(),
-                          ::opmend_sim::shape_of(params, config.format, ::opmend_sim::scales_of(cbufWorkspace, params.nSize, where)), "Fixpipe", where);
+                          ::opmend_sim::shape_of(params, config.format, ::opmend_sim::scales_of(cbufWorkspace, params.nSize, where)), "Fixpipe",
+                                  where);
 }
 // The same in steps: registers first, then a copy out of L0C.
 inline void SetFixpipeNz2ndFlag(uint16_t ndNum, uint16_t srcNdStride, uint16_t dstNdStride) {
@@ -358,14 +373,19 @@ inline void SetFixPipeClipRelu(uint64_t, OPMEND_WHERE) { ::opmend_sim::unsupport
 template <class T, class U> void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& params, OPMEND_WHERE) {
     OPMEND_FIXPIPE_TYPES(T, U);
     const auto to = ::opmend_sim::side(dst);
-    ::opmend_sim::fixpipe(&to, nullptr, ::opmend_sim::cell_of<T>(), ::opmend_sim::side(src), ::opmend_sim::cell_of<U>(), ::opmend_sim::shape_of(params),
+    ::opmend_sim::fixpipe(&to, nullptr, ::opmend_sim::cell_of<T>(), ::opmend_sim::side(src), ::opmend_sim::cell_of<U>(),
+            ::opmend_sim::shape_of(params),
                           "DataCopy", where);
 }
 template <class T, class U> void DataCopy(const LocalTensor<T>& dst, const LocalTensor<U>& src, const DataCopyCO12DstParams& params, OPMEND_WHERE) {
     OPMEND_FIXPIPE_TYPES(T, U);
     const auto to = ::opmend_sim::side(dst);
-    ::opmend_sim::fixpipe(nullptr, &to, ::opmend_sim::cell_of<T>(), ::opmend_sim::side(src), ::opmend_sim::cell_of<U>(), ::opmend_sim::shape_of(params),
+    ::opmend_sim::fixpipe(nullptr, &to, ::opmend_sim::cell_of<T>(), ::opmend_sim::side(src), ::opmend_sim::cell_of<U>(),
+            ::opmend_sim::shape_of(params),
                           "DataCopy", where);
 }
 
+inline GM_ADDR GetSysWorkSpacePtr() { return ::opmend_sim::system_workspace(); }
+
 }  // namespace AscendC
+using AscendC::GetSysWorkSpacePtr;

@@ -5,7 +5,9 @@
 #include "opmend_sim/product.h"
 
 enum class ScheduleType : uint8_t { INNER_PRODUCT, OUTER_PRODUCT, N_BUFFER_33 };
-enum class IterateMode : uint8_t { ITERATE_MODE_NORMAL = 1, ITERATE_MODE_ALL = 2, ITERATE_MODE_BATCH = 4, ITERATE_MODE_N_BATCH = 8, ITERATE_MODE_DEFAULT = 255 };
+enum class IterateMode : uint8_t {
+    ITERATE_MODE_NORMAL = 1, ITERATE_MODE_ALL = 2, ITERATE_MODE_BATCH = 4, ITERATE_MODE_N_BATCH = 8, ITERATE_MODE_DEFAULT = 255,
+};
 enum class BatchMode : uint8_t { NONE, BATCH_LESS_THAN_L1, BATCH_LARGE_THAN_L1, SINGLE_LARGE_THAN_L1 };
 enum class BatchOutMode : uint8_t { SINGLE_BATCH, MULTI_BATCH };
 enum class IterateOrder : uint8_t { ORDER_M, ORDER_N, UNDEF };
@@ -75,7 +77,9 @@ constexpr void take(MatmulConfig& to, const MatmulFuncParams& p) {
     to.intrinsicsCheck = p.intrinsicsCheck, to.enVecND2NZ = p.enVecND2NZ, to.iterateOrder = p.iterateOrder, to.scheduleType = p.scheduleType;
 }
 constexpr void take(MatmulConfig& to, const MatmulQuantParams& p) { to.isPerTensor = p.isPerTensor; }
-constexpr void take(MatmulConfig& to, const MatmulBatchParams& p) { to.isNBatch = p.isNBatch, to.batchMode = p.batchMode, to.isBiasBatch = p.isBiasBatch; }
+constexpr void take(MatmulConfig& to, const MatmulBatchParams& p) {
+    to.isNBatch = p.isNBatch, to.batchMode = p.batchMode, to.isBiasBatch = p.isBiasBatch;
+}
 }  // namespace opmend_sim
 
 // The getters take the parameters of the public ones; which of them matter here: none.
@@ -183,7 +187,10 @@ public:
     using BiasType = Bias;
     static constexpr bool opmend_is_client = false;
 
-    MatmulImpl() {
+    MatmulImpl() : MatmulImpl(false) {}
+    explicit MatmulImpl(bool client)
+        : product_(opmend_detail::matrix_type<A>(), opmend_detail::matrix_type<B>(), opmend_detail::matrix_type<C>(),
+                   opmend_detail::matrix_type<Bias>(), client) {
         const TCubeTiling known = opmend_detail::static_tiling<config>();
         if (known.baseM > 0) product_.init(known, ::opmend_sim::Where{"", 0});
     }
@@ -299,27 +306,26 @@ private:
         place.value = static_cast<double>(static_cast<float>(value));
         return place;
     }
-    ::opmend_sim::MatrixProduct product_{opmend_detail::matrix_type<A>(), opmend_detail::matrix_type<B>(), opmend_detail::matrix_type<C>(),
-                                         opmend_detail::matrix_type<Bias>()};
+    ::opmend_sim::MatrixProduct product_;
     uint8_t sub_block_ = 0;
 };
 
 #ifdef ASCENDC_CUBE_ONLY
+#define OPMEND_CUBE_ONLY true
 template <class A, class B, class C, class Bias = C, const auto& config = CFG_NORM, class CallBack = MatmulCallBackFunc<nullptr, nullptr, nullptr>,
           class Policy = MatmulPolicy>
 using Matmul = MatmulImpl<A, B, C, Bias, config, CallBack, Policy>;
 #else
+#define OPMEND_CUBE_ONLY false
 // On a SoC whose cube and vector cores are apart, the vector core's object sends its work to the cube core.
 template <class A, class B, class C, class Bias = C, const auto& config = CFG_NORM, class CallBack = MatmulCallBackFunc<nullptr, nullptr, nullptr>,
           class Policy = MatmulPolicy>
 class Matmul : public MatmulImpl<A, B, C, Bias, config, CallBack, Policy> {
 public:
     static constexpr bool opmend_is_client = true;
+    Matmul() : MatmulImpl<A, B, C, Bias, config, CallBack, Policy>(true) {}
 };
 #endif
-
-// A kernel without a workspace of its own still gets one from the framework.
-inline GM_ADDR GetSysWorkSpacePtr() { return ::opmend_sim::system_workspace(); }
 
 namespace opmend_detail {
 template <class Object, class Next, class... Rest>
@@ -339,12 +345,8 @@ void take_tiling(::opmend_sim::Where where, TPipe* pipe, Object& object, Next& n
         register_products(where, pipe, next, rest...);
     }
 }
-template <class First, class... Rest> void begin_products(const void* workspace, ::opmend_sim::Where where, First&, Rest&&...) {
-#ifdef ASCENDC_CUBE_ONLY
-    constexpr bool cube_only = true;
-#else
-    constexpr bool cube_only = false;
-#endif
+template <bool cube_only, class First, class... Rest>
+void begin_products(const void* workspace, ::opmend_sim::Where where, First&, Rest&&...) {
     ::opmend_sim::begin_product(First::opmend_is_client, cube_only, workspace, where);
 }
 }  // namespace opmend_detail
@@ -353,7 +355,7 @@ template <class First, class... Rest> void begin_products(const void* workspace,
 // Objects, each with its tiling or without one.
 #define REGIST_MATMUL_OBJ(tpipe, workspace, ...)                                                                              \
     do {                                                                                                                      \
-        ::AscendC::opmend_detail::begin_products((const void*)(workspace), ::opmend_sim::Where::here(), __VA_ARGS__);          \
+        ::AscendC::opmend_detail::begin_products<OPMEND_CUBE_ONLY>((const void*)(workspace), ::opmend_sim::Where::here(), __VA_ARGS__); \
         ::AscendC::opmend_detail::register_products(::opmend_sim::Where::here(), tpipe, __VA_ARGS__);                          \
     } while (0)
 #define REGIST_CUBE_OBJ(tpipe, workspace, ...) REGIST_MATMUL_OBJ(tpipe, workspace, __VA_ARGS__)

@@ -53,7 +53,9 @@ struct BaseBlock {
 
 class MatrixProduct {
 public:
-    MatrixProduct(MatrixType a, MatrixType b, MatrixType c, MatrixType bias) : a_type_(a), b_type_(b), c_type_(c), bias_type_(bias) {}
+    // client: a vector core's object, which sends its work to the cube core. Without it a vector core does nothing, as with other cube calls.
+    MatrixProduct(MatrixType a, MatrixType b, MatrixType c, MatrixType bias, bool client)
+        : a_type_(a), b_type_(b), c_type_(c), bias_type_(bias), client_(client) {}
 
     void init(const TCubeTiling& tiling, Where where);
     bool ready() const { return ready_; }
@@ -102,6 +104,8 @@ private:
     bool integer() const { return is_integer(a_type_.cell); }
     uint64_t operand_leading(const MatrixType& type, const MatrixPlace& place, bool right) const;
     uint64_t result_leading(const MatrixPlace& to, bool sequential) const;
+    // Whether this core has no part in the product.
+    bool elsewhere(const char* call, Where where) const;
     void start(Where where);
     void next_block(const char* call, Where where);
     void put(const MatrixPlace& to, uint8_t atomic, bool sequential, const char* call, Where where);
@@ -111,7 +115,7 @@ private:
 
     MatrixType a_type_, b_type_, c_type_, bias_type_;
     MatrixPlace a_, b_, bias_, scale_place_, workspace_;
-    bool has_a_ = false, has_b_ = false, has_bias_ = false, ready_ = false;
+    bool client_ = false, has_a_ = false, has_b_ = false, has_bias_ = false, ready_ = false;
     TCubeTiling tiling_;
     uint32_t org_m_ = 0, org_n_ = 0, org_ka_ = 0, org_kb_ = 0, org_kc_ = 0, m_ = 0, n_ = 0, k_ = 0;
     uint32_t next_ = 0, batch_a_ = 1, batch_b_ = 1;
@@ -129,6 +133,4 @@ private:
 // What REGIST_MATMUL_OBJ does first: the cube core of a MIX kernel only serves the vector cores, so it ends here; and the misuses that only
 // the launch shows. client: the object sends its work to a cube core. cube_only: the kernel was built for cube cores alone.
 void begin_product(bool client, bool cube_only, const void* workspace, Where where);
-// Global memory that the framework gives a kernel beside its own workspace: nothing is kept there.
-uint8_t* system_workspace();
 }  // namespace opmend_sim
