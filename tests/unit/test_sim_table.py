@@ -1,0 +1,66 @@
+"""The simulator's table of names agrees with its headers, its tests and docs/simulator.md."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from npu_worker.sim import table
+from npu_worker.sim.table import Entry, State
+from schema.errors import BadInput
+
+
+def test_every_name_has_a_line_whose_state_and_evidence_hold() -> None:
+    assert not list(table.faults(table.read()))
+
+
+def test_the_document_is_what_the_data_say() -> None:
+    text = table.DOCUMENT.read_text("utf-8")
+    assert table.markdown(table.read()) in text, "run: python -m npu_worker.sim.table --write"
+
+
+def test_what_kernels_call_is_there() -> None:
+    for one in table.coverage(table.read()):
+        assert one.share >= one.wanted, one
+
+
+def test_nothing_is_exact_without_evidence() -> None:
+    assert not [one.name for one in table.read() if one.state is State.EXACT and not one.evidence]
+
+
+def test_faults_are_found() -> None:
+    entries = table.read()
+    add = next(one for one in entries if one.name == "Add")
+    lacking = next(one for one in entries if one.name == "Hccl")
+    rest = tuple(one for one in entries if one.name not in ("Add", "Hccl"))
+    assert "functions.Add has no line in api.toml" in list(table.faults((*rest, lacking)))
+    claimed = replace(lacking, state=State.EXACT)
+    assert "types.Hccl is exact, and no header has it" in list(table.faults((*rest, add, claimed)))
+    elsewhere = replace(add, evidence="kernels/sim/nowhere.cpp")
+    assert len(list(table.faults((*rest, elsewhere, lacking)))) == 1
+    stale = replace(add, state=State.UNSUPPORTED)
+    assert list(table.gained((*rest, stale, lacking)))
+
+
+def test_taking_up_demotes_what_no_test_shows_and_keeps_the_rest() -> None:
+    entries = table.taken_up(table.read())
+    assert entries == table.taken_up(entries)
+    bare = Entry(kind="functions", name="Add", state=State.UNSUPPORTED)
+    taken = next(one for one in table.taken_up((bare,)) if one.name == "Add")
+    assert taken.state is State.APPROXIMATED
+    assert taken.evidence
+
+
+def test_the_data_are_written_as_they_are_read(tmp_path: Path) -> None:
+    copy = tmp_path / "api.toml"
+    copy.write_text(table.toml(table.read()))
+    assert copy.read_text() == table.API.read_text()
+    assert table.read(copy) == table.read()
+
+
+@pytest.mark.parametrize("line", ['Add = "exact"', 'Add = ["perfect"]', "Add = []", 'Add = ["exact", 1]'])
+def test_a_line_that_is_no_entry_says_so(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "api.toml"
+    path.write_text(f"[functions]\n{line}\n")
+    with pytest.raises(BadInput, match=r"functions\.Add is no entry"):
+        table.read(path)
