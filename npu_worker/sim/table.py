@@ -1,8 +1,8 @@
 """The table of AscendC names in docs/simulator.md: what the simulator has, how exact, and what shows it.
 
-`api.toml` holds one line a name, for every name of `toolchains/ascendc_names.toml`: its state and its evidence. The table
-also says which share of what kernels call is there, by the two frequency tables of research/ascendc.md that `api.toml`
-repeats as data.
+`api.toml` holds one line a name, for every name of `toolchains/ascendc_names.toml`: its state and its evidence. The
+table also says which share of what kernels call is there, by the two frequency tables of research/ascendc.md that
+`api.toml` repeats as data.
 
     python -m npu_worker.sim.table            compare: exit 1 and say what differs
     python -m npu_worker.sim.table --write    take names up that headers have gained, and write the table
@@ -153,18 +153,24 @@ def _tests() -> Mapping[str, str]:
             if simulated:
                 found[str(path.relative_to(ROOT / "tests"))] = path.read_text("utf-8", errors="replace")
     # Kernels that are made to test calls say more than whole operators that happen to use them.
-    return dict(sorted(found.items(), key=lambda item: (not item[0].startswith(("kernels/sim", "kernels/cube")), item[0])))
+    return dict(
+        sorted(
+            found.items(), key=lambda item: (not item[0].startswith(("kernels/sim", "kernels/cube")), item[0])
+        )
+    )
 
 
 def taken_up(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-    """The entries, with a line for each name of the interface, and those that headers have gained no longer unsupported."""
+    """The entries, with a line for each name of the interface; names that headers have gained are there."""
     known = {(entry.kind, entry.name): entry for entry in entries}
     result = []
     for kind, names in named().items():
         for name in names:
             entry = known.get((kind, name), Entry(kind=kind, name=name, state=State.UNSUPPORTED))
             if there(kind, name) and entry.state is State.UNSUPPORTED and not entry.note:
-                entry = Entry(kind=kind, name=name, state=State.APPROXIMATED, note="new: exactness not yet stated")
+                entry = Entry(
+                    kind=kind, name=name, state=State.APPROXIMATED, note="new: exactness not yet stated"
+                )
             elif not there(kind, name):
                 entry = Entry(kind=kind, name=name, state=State.UNSUPPORTED, note=entry.note)
             if entry.state is not State.UNSUPPORTED and not _holds(entry):
@@ -256,7 +262,11 @@ def markdown(entries: tuple[Entry, ...]) -> str:
             f"| {one.title} | {one.there} of {one.names}, {one.share:.0%} | {one.covered / one.uses:.1%} | "
             f"≥ {one.wanted:.0%} of names | {', '.join(one.lacking) or '–'} |"
         )
-    lines += ["", "| names | exact | approximated | unsupported | without evidence |", "|---|---|---|---|---|"]
+    lines += [
+        "",
+        "| names | exact | approximated | unsupported | without evidence |",
+        "|---|---|---|---|---|",
+    ]
     for kind in KINDS:
         own = [entry for entry in entries if entry.kind == kind]
         counts = Counter(entry.state for entry in own)
@@ -279,7 +289,9 @@ def markdown(entries: tuple[Entry, ...]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m npu_worker.sim.table", description=__doc__)
-    parser.add_argument("--write", action="store_true", help="take up new names and write api.toml and the document")
+    parser.add_argument(
+        "--write", action="store_true", help="take up new names and write api.toml and the document"
+    )
     asked = parser.parse_args(arguments)
     entries = read()
     if asked.write:
@@ -290,9 +302,10 @@ def main(arguments: list[str] | None = None) -> int:
     if _written(entries) != DOCUMENT.read_text("utf-8"):
         wrong.append(f"{DOCUMENT.name} is not what api.toml says: run with --write")
     for line in wrong:
-        print(line, file=sys.stderr)
+        sys.stderr.write(f"{line}\n")
     for one in coverage(entries):
-        print(f"{one.title}: {one.there} of {one.names} names, {one.covered / one.uses:.1%} of uses")
+        share = one.covered / one.uses
+        sys.stdout.write(f"{one.title}: {one.there} of {one.names} names, {share:.1%} of uses\n")
     return 1 if wrong else 0
 
 
@@ -301,7 +314,9 @@ def _written(entries: tuple[Entry, ...]) -> str:
     before, mark, rest = text.partition(BEGIN)
     _, end, after = rest.partition(END)
     if not mark or not end:
-        raise BadInput("the marks of the table are gone", where=str(DOCUMENT), mend=f"put {BEGIN} and {END} back")
+        raise BadInput(
+            "the marks of the table are gone", where=str(DOCUMENT), mend=f"put {BEGIN} and {END} back"
+        )
     return before + markdown(entries) + after
 
 

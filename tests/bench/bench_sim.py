@@ -1,4 +1,4 @@
-"""The simulator's speed: compiles against the issue's limits, runs against NumPy on the same arrays in the same process.
+"""The simulator's speed: compiles against the issue's limits, runs against NumPy on the same arrays.
 
 What is timed is checked first. One thread on both sides: NumPy's loops take one, and so do the simulator's cores.
 """
@@ -170,7 +170,8 @@ def _casts(module: ModuleType) -> Iterator[Measure]:
     rounded: Array = np.empty(few, np.float32)
 
     def nearest() -> Array:
-        return np.rint(a, out=rounded).astype(np.int32)
+        np.rint(a, out=rounded)
+        return rounded.astype(np.int32)
 
     pairs: tuple[tuple[str, Callable[[], object], torch.Tensor, Callable[[], Array]], ...] = (
         (
