@@ -29,7 +29,7 @@ stepKa stepKb depthAL1CacheUB depthBL1CacheUB dbL0A dbL0B dbL0C ALayoutInfoB ALa
 ALayoutInfoD BLayoutInfoB BLayoutInfoS BLayoutInfoN BLayoutInfoG BLayoutInfoD CLayoutInfoB CLayoutInfoS1 CLayoutInfoN
 CLayoutInfoG CLayoutInfoS2 BatchNum mxTypePara""",
 )
-HALF_FLOAT, HALF, BFLOAT, FLOAT, INT8, FRACTALS = range(6)
+HALF_FLOAT, HALF, BFLOAT, FLOAT, INT8, FRACTALS, ATTENTION = range(7)
 TYPES = {
     HALF_FLOAT: (torch.float16, torch.float32, torch.float32),
     HALF: (torch.float16, torch.float16, torch.float16),
@@ -101,7 +101,15 @@ class Product:
         given |= self.fields
         values = [int(given.get(name, 0)) for name in TILING_FIELDS]
         assert len(values) == 50
-        rest = [self.how, *map(int, self.transposed), self.batch, self.cores[0], self.hf32, self.atomic, 0]
+        rest = [
+            self.how,
+            *map(int, self.transposed),
+            self.batch,
+            self.cores[0],
+            self.hf32,
+            self.atomic,
+            0,
+        ]
         return torch.tensor(values + rest, dtype=torch.int32)
 
 
@@ -149,7 +157,11 @@ def fractals(matrix: torch.Tensor) -> torch.Tensor:
 
 
 def run(
-    kernels: ModuleType, product: Product, a: torch.Tensor, b: torch.Tensor, bias: torch.Tensor
+    kernels: ModuleType,
+    product: Product,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    bias: torch.Tensor,
 ) -> torch.Tensor:
     stored_a, stored_b = (
         x.mT.contiguous() if flip else x for x, flip in zip((a, b), product.transposed, strict=True)
@@ -170,7 +182,11 @@ PRODUCTS = {
     "square": Product(types=HALF_FLOAT, shape=(64, 64, 64)),
     "tails": Product(types=HALF_FLOAT, shape=(70, 45, 39)),
     "public-sample": Product(
-        types=HALF_FLOAT, shape=(256, 512, 128), base=(128, 256, 64), cores=(2, 1), bias=True
+        types=HALF_FLOAT,
+        shape=(256, 512, 128),
+        base=(128, 256, 64),
+        cores=(2, 1),
+        bias=True,
     ),
     "cores": Product(types=HALF_FLOAT, shape=(100, 90, 50), cores=(2, 2), bias=True),
     "left-transposed": Product(types=HALF, shape=(48, 33, 70), transposed=(True, False)),
@@ -190,7 +206,12 @@ PRODUCTS = {
     "local-left": Product(types=HALF_FLOAT, shape=(64, 96, 48), how=LOCAL_LEFT, transposed=(False, True)),
     "batch": Product(types=HALF, shape=(24, 40, 56), how=BATCH, batch=3),
     "batch-bias": Product(
-        types=FLOAT, shape=(24, 40, 56), how=BATCH, batch=2, bias=True, transposed=(True, True)
+        types=FLOAT,
+        shape=(24, 40, 56),
+        how=BATCH,
+        batch=2,
+        bias=True,
+        transposed=(True, True),
     ),
 }
 
@@ -305,7 +326,11 @@ def planned(kernels: ModuleType, *asked: int | bool) -> dict[str, int] | None:
     return dict(zip(TILING_FIELDS, fields.tolist(), strict=True)) if done == 0 else None
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     shape=st.tuples(*[st.integers(1, 5000)] * 3),
     kind=st.sampled_from([0, 1, 2]),
@@ -319,11 +344,23 @@ def test_plans_cover_and_fit(
     assert plan is not None
     m, n, k = shape
     size, c0 = ((2, 16), (4, 8), (1, 32))[kind]
-    rows, columns = math.ceil(m / plan["singleCoreM"]), math.ceil(n / plan["singleCoreN"])
+    rows, columns = (
+        math.ceil(m / plan["singleCoreM"]),
+        math.ceil(n / plan["singleCoreN"]),
+    )
     assert rows * columns == plan["usedCoreNum"] <= max(cores, 1)
-    assert (plan["M"], plan["N"], plan["Ka"], plan["Kb"], plan["singleCoreK"]) == (m, n, k, k, k)
+    assert (plan["M"], plan["N"], plan["Ka"], plan["Kb"], plan["singleCoreK"]) == (
+        m,
+        n,
+        k,
+        k,
+        k,
+    )
     assert plan["baseM"] % 16 == plan["baseN"] % 16 == plan["baseK"] % c0 == 0
-    left, right = plan["baseM"] * plan["baseK"] * size, plan["baseN"] * plan["baseK"] * size
+    left, right = (
+        plan["baseM"] * plan["baseK"] * size,
+        plan["baseN"] * plan["baseK"] * size,
+    )
     assert left * plan["dbL0A"] <= 65536
     assert right * plan["dbL0B"] <= 65536
     assert plan["baseM"] * plan["baseN"] * 4 * plan["dbL0C"] <= 131072
@@ -346,4 +383,48 @@ def test_a_planned_product_runs_without_a_finding(kernels: ModuleType, report: P
     product = Product(types=HALF_FLOAT, shape=shape, cores=parts, bias=True, fields=plan)
     a, b, bias = operands(product)
     assert torch.equal(run(kernels, product, a, b, bias), expected(product, a, b, bias))
+    assert rules(report) == set()
+
+
+def test_batches_in_the_layouts_of_attention(kernels: ModuleType, report: Path) -> None:
+    batch, query, key, heads, groups, depth = 2, 24, 40, 3, 2, 32
+    random = torch.Generator().manual_seed(11)
+    a = torch.randn(batch, query, heads, groups, depth, generator=random).half()
+    b = torch.randn(batch, key, heads, groups, depth, generator=random).half()
+    layouts = {
+        "ALayoutInfo": (
+            ("B", "S", "N", "G", "D"),
+            (batch, query, heads, groups, depth),
+        ),
+        "BLayoutInfo": (("B", "S", "N", "G", "D"), (batch, key, heads, groups, depth)),
+        "CLayoutInfo": (
+            ("B", "S1", "N", "G", "S2"),
+            (batch, query, heads, groups, key),
+        ),
+    }
+    fields = {
+        name + axis: size
+        for name, (axes, sizes) in layouts.items()
+        for axis, size in zip(axes, sizes, strict=True)
+    }
+    matrices = batch * heads * groups
+    product = Product(
+        types=ATTENTION,
+        shape=(query, key, depth),
+        how=BATCH,
+        batch=matrices,
+        transposed=(False, True),
+        fields=fields,
+    )
+    c = torch.zeros(batch, heads, groups, query, key)
+    kernels.matmul(1, a, b, torch.zeros(key), c, product.request, ATTENTION)
+    wanted = torch.stack(
+        [
+            in_order(a[i, :, n, g], b[i, :, n, g].T, torch.zeros(1))
+            for i in range(batch)
+            for n in range(heads)
+            for g in range(groups)
+        ]
+    )
+    assert torch.equal(c.reshape(matrices, query, key), wanted)
     assert rules(report) == set()

@@ -93,9 +93,18 @@ private:
     Matmul<A, B, C, Bias> mm;
 };
 
+// Batches in the layouts of attention: A and B as B, S, N, G, D, the result as B, N, G, S1, S2.
+using Attention = MatmulType<TPosition::GM, CubeFormat::ND, half, true, LayoutMode::BSNGD>;
+using Scores = MatmulType<TPosition::GM, CubeFormat::ND, float, false, LayoutMode::BNGS1S2>;
 template <CubeFormat format, class T> using Operand = MatmulType<TPosition::GM, format, T, true, LayoutMode::NORMAL>;
 template <CubeFormat format, class T> using Result = MatmulType<TPosition::GM, format, T, false, LayoutMode::NORMAL>;
 constexpr CubeFormat ND = CubeFormat::ND, NZ = CubeFormat::NZ;
+
+template <class A, class B, class C, class Bias>
+__aicore__ inline void RunAs(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR c, const Request& request) {
+    Product<A, B, C, Bias> one;
+    one.Run(a, b, bias, c, request);
+}
 
 extern "C" __global__ __aicore__ void matmul_kernel(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR c, GM_ADDR requested, int32_t types) {
     KERNEL_TASK_TYPE_DEFAULT(KERNEL_TYPE_MIX_AIC_1_2);
@@ -104,12 +113,13 @@ extern "C" __global__ __aicore__ void matmul_kernel(GM_ADDR a, GM_ADDR b, GM_ADD
     auto to = reinterpret_cast<int32_t*>(&request);
     for (uint32_t i = 0; i < sizeof(Request) / sizeof(int32_t); ++i) to[i] = from[i];
     switch (types) {
-        case 0: { Product<Operand<ND, half>, Operand<ND, half>, Result<ND, float>, Result<ND, float>> one; one.Run(a, b, bias, c, request); break; }
-        case 1: { Product<Operand<ND, half>, Operand<ND, half>, Result<ND, half>, Result<ND, half>> one; one.Run(a, b, bias, c, request); break; }
-        case 2: { Product<Operand<ND, bfloat16_t>, Operand<ND, bfloat16_t>, Result<ND, bfloat16_t>, Result<ND, float>> one; one.Run(a, b, bias, c, request); break; }
-        case 3: { Product<Operand<ND, float>, Operand<ND, float>, Result<ND, float>, Result<ND, float>> one; one.Run(a, b, bias, c, request); break; }
-        case 4: { Product<Operand<ND, int8_t>, Operand<ND, int8_t>, Result<ND, int32_t>, Result<ND, int32_t>> one; one.Run(a, b, bias, c, request); break; }
-        case 5: { Product<Operand<NZ, half>, Operand<NZ, half>, Result<NZ, half>, Result<ND, float>> one; one.Run(a, b, bias, c, request); break; }
+        case 0: RunAs<Operand<ND, half>, Operand<ND, half>, Result<ND, float>, Result<ND, float>>(a, b, bias, c, request); break;
+        case 1: RunAs<Operand<ND, half>, Operand<ND, half>, Result<ND, half>, Result<ND, half>>(a, b, bias, c, request); break;
+        case 2: RunAs<Operand<ND, bfloat16_t>, Operand<ND, bfloat16_t>, Result<ND, bfloat16_t>, Result<ND, float>>(a, b, bias, c, request); break;
+        case 3: RunAs<Operand<ND, float>, Operand<ND, float>, Result<ND, float>, Result<ND, float>>(a, b, bias, c, request); break;
+        case 4: RunAs<Operand<ND, int8_t>, Operand<ND, int8_t>, Result<ND, int32_t>, Result<ND, int32_t>>(a, b, bias, c, request); break;
+        case 5: RunAs<Operand<NZ, half>, Operand<NZ, half>, Result<NZ, half>, Result<ND, float>>(a, b, bias, c, request); break;
+        case 6: RunAs<Attention, Attention, Scores, Scores>(a, b, bias, c, request); break;
     }
 }
 

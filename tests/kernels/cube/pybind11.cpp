@@ -14,11 +14,14 @@ namespace {
 uint8_t* address(const at::Tensor& tensor) { return static_cast<uint8_t*>(tensor.data_ptr()); }
 void* stream() { return c10_npu::getCurrentNPUStream().stream(false); }
 
-void matmul(int64_t blockDim, const at::Tensor& a, const at::Tensor& b, const at::Tensor& bias, const at::Tensor& c, const at::Tensor& request, int64_t types) {
-    matmul_do(static_cast<uint32_t>(blockDim), stream(), address(a), address(b), address(bias), address(c), address(request), static_cast<int32_t>(types));
+void matmul(int64_t blockDim, const at::Tensor& a, const at::Tensor& b, const at::Tensor& bias, const at::Tensor& c, const at::Tensor& request,
+            int64_t types) {
+    matmul_do(static_cast<uint32_t>(blockDim), stream(), address(a), address(b), address(bias), address(c), address(request),
+              static_cast<int32_t>(types));
 }
 // The host's tiling, as an operator's host side asks for it. kind: 0 half, 1 float, 2 int8. dim 0: one core's tiling. Returns what GetTiling did.
-int64_t plan(const at::Tensor& out, int64_t m, int64_t n, int64_t k, int64_t kind, int64_t dim, bool bias, int64_t baseM, int64_t baseN, int64_t baseK) {
+int64_t plan(const at::Tensor& out, int64_t m, int64_t n, int64_t k, int64_t kind, int64_t dim, bool bias, int64_t baseM, int64_t baseN,
+             int64_t baseK) {
     using namespace matmul_tiling;
     const DataType type = kind == 0 ? DataType::DT_FLOAT16 : kind == 1 ? DataType::DT_FLOAT : DataType::DT_INT8;
     const auto set = [&](MatmulApiTilingBase& tiling) {
