@@ -43,8 +43,13 @@ def revised(chosen: random.Random, lines: list[str], *, hot: str | None = None) 
         fresh = []
         for line in new[start : start + count]:
             dice = chosen.random()
-            if not line.strip().endswith(";") or (hot is not None and hot in line):
+            code = line.split("//")[
+                0
+            ].strip()  # an edited line has a comment behind it, and can be edited again
+            if not (code.endswith(";") or not code) or (hot is not None and hot in line):
                 fresh.append(line)  # functions and braces stay, or it would be no C++
+            elif not code:
+                fresh += [line] if dice < 0.8 else [statement(chosen, 2)]
             elif dice < 0.6 and len(line) < 120:
                 fresh.append(reworded(chosen, line))
             elif dice < 0.8:
