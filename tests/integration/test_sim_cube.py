@@ -29,7 +29,7 @@ stepKa stepKb depthAL1CacheUB depthBL1CacheUB dbL0A dbL0B dbL0C ALayoutInfoB ALa
 ALayoutInfoD BLayoutInfoB BLayoutInfoS BLayoutInfoN BLayoutInfoG BLayoutInfoD CLayoutInfoB CLayoutInfoS1 CLayoutInfoN
 CLayoutInfoG CLayoutInfoS2 BatchNum mxTypePara""",
 )
-HALF_FLOAT, HALF, BFLOAT, FLOAT, INT8, FRACTALS, ATTENTION = range(7)
+HALF_FLOAT, HALF, BFLOAT, FLOAT, INT8, FRACTALS, ATTENTION, STAGED_LEFT = range(8)
 TYPES = {
     HALF_FLOAT: (torch.float16, torch.float32, torch.float32),
     HALF: (torch.float16, torch.float16, torch.float16),
@@ -37,8 +37,9 @@ TYPES = {
     FLOAT: (torch.float32, torch.float32, torch.float32),
     INT8: (torch.int8, torch.int32, torch.int32),
     FRACTALS: (torch.float16, torch.float16, torch.float32),
+    STAGED_LEFT: (torch.float16, torch.float32, torch.float32),
 }
-ALL, BLOCKS, LOCAL_RESULT, ASYNCHRONOUS, BATCH, LOCAL_LEFT, PARTIAL, NO_ITERATE = range(8)
+ALL, BLOCKS, LOCAL_RESULT, ASYNCHRONOUS, BATCH, LOCAL_LEFT, PARTIAL, NO_ITERATE, STAGED = range(9)
 
 
 @pytest.fixture(scope="module")
@@ -204,6 +205,7 @@ PRODUCTS = {
     "columns-first": Product(types=HALF_FLOAT, shape=(70, 100, 64), how=BLOCKS, order=1),
     "asynchronous": Product(types=HALF, shape=(70, 100, 64), how=ASYNCHRONOUS),
     "local-left": Product(types=HALF_FLOAT, shape=(64, 96, 48), how=LOCAL_LEFT, transposed=(False, True)),
+    "left-in-l1": Product(types=STAGED_LEFT, shape=(64, 40, 48), how=STAGED),
     "batch": Product(types=HALF, shape=(24, 40, 56), how=BATCH, batch=3),
     "batch-bias": Product(
         types=FLOAT,

@@ -30,7 +30,7 @@ TYPES = {
 NO_QUANT, F322F16, F322BF16, DEQF16, VDEQF16, QF322B8, VQF322B8, REQ8, VREQ8 = range(9)
 QUANT = {HALF: F322F16, BFLOAT: F322BF16, INT8_HALF: DEQF16, HALF_INT8: QF322B8}
 PLAIN, TRANSPOSING, IMAGE = range(3)
-ROWS, FRACTALS, IN_STEPS = range(3)
+ROWS, FRACTALS, IN_STEPS, CHAIN = range(4)
 
 
 @pytest.fixture(scope="module")
@@ -194,6 +194,19 @@ def test_product_bit_for_bit(kernels: ModuleType, report: Path, name: str) -> No
         wanted = wanted.clamp(min=0)
     actual = run(kernels, units, a, b, bias)
     assert torch.equal(actual, wanted.to(actual.dtype)), (actual.double() - wanted.double()).abs().max()
+    assert rules(report) == set()
+
+
+@pytest.mark.parametrize("types", [HALF, BFLOAT], ids=["half", "bfloat16"])
+def test_a_product_that_goes_back_to_l1_is_multiplied_again(
+    kernels: ModuleType, report: Path, types: int
+) -> None:
+    units = Units(types=types, shape=(40, 48, 48), out=CHAIN, relu=True)
+    a, b, bias = operands(units)
+    kind = TYPES[types][2]
+    first = in_order(a, b, torch.zeros(1)).clamp(min=0).to(kind)
+    wanted = in_order(first, b, torch.zeros(1)).clamp(min=0).to(kind)
+    assert torch.equal(run(kernels, units, a, b, bias), wanted)
     assert rules(report) == set()
 
 

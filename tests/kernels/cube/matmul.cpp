@@ -47,6 +47,7 @@ public:
                 break;
             case 4: mm.IterateBatch(cGlobal, request.batch, request.batch, false); break;
             case 5: Local(aGlobal[fromA], fromC, t); break;
+            case 8: Staged(fromC, t); break;
             case 6:  // twice the product, by partial sums over the same block
                 mm.Iterate();
                 mm.SetTensorA(aGlobal[fromA], request.transposeA);
@@ -84,6 +85,24 @@ private:
         mm.SetTensorA(local);
         mm.IterateAll(cGlobal[fromC]);
     }
+    // A goes from global memory through the unified buffer into L1, in fractals.
+    __aicore__ inline void Staged(uint64_t fromC, const TCubeTiling& t) {
+        TSCM<TPosition::VECIN, 1> staged;
+        pipe.InitBuffer(queue, 1, t.singleCoreM * t.singleCoreK * sizeof(typename A::T));
+        pipe.InitBuffer(staged, 1, t.singleCoreM * t.singleCoreK * sizeof(typename A::T));
+        auto rows = queue.template AllocTensor<typename A::T>();
+        DataCopy(rows, aGlobal, t.singleCoreM * t.singleCoreK);
+        queue.EnQue(rows);
+        rows = queue.template DeQue<typename A::T>();
+        auto fractals = staged.template AllocTensor<typename A::T>();
+        DataCopy(fractals, rows, Nd2NzParams(1, t.singleCoreM, t.singleCoreK, 0, t.singleCoreK, t.singleCoreM, 1, 0));
+        staged.EnQue(fractals);
+        queue.FreeTensor(rows);
+        fractals = staged.template DeQue<typename A::T>();
+        mm.SetTensorA(fractals);
+        mm.IterateAll(cGlobal[fromC]);
+        staged.FreeTensor(fractals);
+    }
     TPipe pipe;
     TQue<TPosition::VECIN, 1> queue;
     GlobalTensor<typename A::T> aGlobal;
@@ -119,6 +138,7 @@ extern "C" __global__ __aicore__ void matmul_kernel(GM_ADDR a, GM_ADDR b, GM_ADD
         case 3: RunAs<Operand<ND, float>, Operand<ND, float>, Result<ND, float>, Result<ND, float>>(a, b, bias, c, request); break;
         case 4: RunAs<Operand<ND, int8_t>, Operand<ND, int8_t>, Result<ND, int32_t>, Result<ND, int32_t>>(a, b, bias, c, request); break;
         case 5: RunAs<Operand<NZ, half>, Operand<NZ, half>, Result<NZ, half>, Result<ND, float>>(a, b, bias, c, request); break;
+        case 7: RunAs<MatmulType<TPosition::TSCM, NZ, half>, Operand<ND, half>, Result<ND, float>, Result<ND, float>>(a, b, bias, c, request); break;
         case 6: RunAs<Attention, Attention, Scores, Scores>(a, b, bias, c, request); break;
     }
 }

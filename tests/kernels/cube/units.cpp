@@ -32,10 +32,34 @@ public:
         LoadLeft(u);
         LoadRight(u);
         Multiply(u);
+        if constexpr (std::is_same_v<T, C> && sizeof(T) == 2) {
+            if (u.out == 3) return Chain(u);
+        }
         CopyOut(u);
     }
 
 private:
+    // (A x B) x B, for n == k: the first product goes back to L1 in fractals, rounded, and is the left matrix of the second one.
+    __aicore__ inline void Chain(const Units& u) {
+        auto result = co1.template DeQue<L0C>();
+        auto left = a1.template AllocTensor<T>();
+        FixpipeParamsV220 p(u.n, u.m, Up(u.m, 16), Up(u.m, 16) * 16 * sizeof(C) / 32, u.relu);
+        p.quantPre = static_cast<QuantMode_t>(u.quant);
+        Fixpipe<C, L0C, CFG_NZ>(left, result, p);
+        co1.FreeTensor(result);
+        a1.EnQue(left);
+        auto right = b1.template AllocTensor<T>();
+        if (u.transposeB) DataCopy(right, bGlobal, Nd2NzParams(1, u.n, u.k, 0, u.k, Up(u.n, 16), 1, 0));
+        else DataCopy(right, bGlobal, Nd2NzParams(1, u.k, u.n, 0, u.n, Up(u.k, deep), 1, 0));
+        b1.EnQue(right);
+        Units second = u;
+        second.transposeA = second.loadA = second.out = 0;
+        LoadLeft(second);
+        LoadRight(second);
+        Multiply(second);
+        CopyOut(second);
+    }
+
     static constexpr int32_t c0 = 32 / sizeof(T), squares = sizeof(T) == 2 ? 1 : 2, fractal = 16 * c0;
     // Rows of L1's fractal columns where the loads turn squares of bytes.
     static constexpr int32_t deep = sizeof(T) == 1 ? 32 : 16;
