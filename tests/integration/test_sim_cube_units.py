@@ -286,6 +286,24 @@ def test_convolution_by_image_to_columns(
     assert rules(report) == set()
 
 
+def test_a_convolution_padded_with_ones_by_the_registers(kernels: ModuleType, report: Path) -> None:
+    random = torch.Generator().manual_seed(5)
+    image, weights = (
+        torch.randn(16, 6, 7, generator=random).half(),
+        torch.randn(24, 16, 3, 3, generator=random).half(),
+    )
+    around = torch.nn.functional.pad(image.double(), (1, 1, 1, 1), value=1.0)
+    wanted = torch.nn.functional.conv2d(around[None], weights.double())[0]
+    units = Units(shape=(42, 24, 144), fault=2)
+    columns = weights.permute(0, 2, 3, 1).reshape(24, 144).contiguous()
+    window = {"height": 6, "width": 7, "channels": 16, "filter": 3, "pad": 1, "stride": 1}
+    c, scales = torch.zeros(42 * 24), torch.zeros(24, dtype=torch.int64)
+    map_ = image.permute(1, 2, 0).contiguous()
+    kernels.units(map_, columns, torch.zeros(32), c, scales, request(units, window), HALF_FLOAT)
+    torch.testing.assert_close(c.reshape(42, 24).T.double(), wanted.reshape(24, 42), rtol=1e-4, atol=1e-4)
+    assert rules(report) == set()
+
+
 @pytest.mark.parametrize(
     ("units", "rule"),
     [
@@ -318,4 +336,28 @@ def test_a_kernel_for_cube_cores_alone_has_no_part_for_vector_cores(
     kernels.cube_only(a, b, c)
     once = in_order(a, b, torch.zeros(1))
     assert torch.equal(c, once + once)
+    assert rules(report) == set()
+
+
+def test_a_tiling_known_at_compile_time(kernels: ModuleType, report: Path) -> None:
+    random = torch.Generator().manual_seed(6)
+    a, b = torch.randn(64, 64, generator=random).half(), torch.randn(64, 64, generator=random).half()
+    c = torch.zeros(64, 64)
+    kernels.constants(a, b, c)
+    assert torch.equal(c, in_order(a, b, torch.zeros(1)))
+    assert rules(report) == set()
+
+
+@pytest.mark.parametrize("columns", [1, 48], ids=["one-scale", "a-scale-a-column"])
+def test_a_quantised_product(kernels: ModuleType, report: Path, columns: int) -> None:
+    random = torch.Generator().manual_seed(7)
+    a, b = (
+        torch.randint(-128, 128, size, dtype=torch.int8, generator=random) for size in ((40, 64), (64, 48))
+    )
+    scales = [0.001 * (1 + column) for column in range(columns)]
+    words = torch.tensor([scale_bits(scale, 0) for scale in scales], dtype=torch.int64)
+    c = torch.zeros(40, 48, dtype=torch.float16)
+    kernels.quantised(a, b, c, words)
+    exact = (a.to(torch.int64) @ b.to(torch.int64)).float()
+    assert torch.equal(c, (exact * torch.tensor([rounded(scale) for scale in scales])).half())
     assert rules(report) == set()

@@ -9,6 +9,8 @@ extern "C" void matmul_do(uint32_t blockDim, void* stream, uint8_t* a, uint8_t* 
 extern "C" void units_do(void* stream, uint8_t* a, uint8_t* b, uint8_t* bias, uint8_t* c, uint8_t* scales, uint8_t* request, int32_t types);
 extern "C" void fused_relu_do(void* stream, uint8_t* a, uint8_t* b, uint8_t* c, uint8_t* workspace, int32_t m, int32_t n, int32_t k);
 extern "C" void cube_only_do(void* stream, uint8_t* a, uint8_t* b, uint8_t* c, int32_t m, int32_t n, int32_t k);
+extern "C" void constants_do(void* stream, uint8_t* a, uint8_t* b, uint8_t* c, int32_t m, int32_t n, int32_t k);
+extern "C" void quantised_do(void* stream, uint8_t* a, uint8_t* b, uint8_t* c, uint8_t* scales, int32_t m, int32_t n, int32_t k, int32_t byColumn);
 
 namespace {
 uint8_t* address(const at::Tensor& tensor) { return static_cast<uint8_t*>(tensor.data_ptr()); }
@@ -64,6 +66,14 @@ void cube_only(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
     cube_only_do(stream(), address(a), address(b), address(c), static_cast<int32_t>(a.size(0)), static_cast<int32_t>(b.size(1)),
                  static_cast<int32_t>(a.size(1)));
 }
+void constants(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c) {
+    constants_do(stream(), address(a), address(b), address(c), static_cast<int32_t>(a.size(0)), static_cast<int32_t>(b.size(1)),
+                 static_cast<int32_t>(a.size(1)));
+}
+void quantised(const at::Tensor& a, const at::Tensor& b, const at::Tensor& c, const at::Tensor& scales) {
+    quantised_do(stream(), address(a), address(b), address(c), address(scales), static_cast<int32_t>(a.size(0)), static_cast<int32_t>(b.size(1)),
+                 static_cast<int32_t>(a.size(1)), scales.numel() > 1);
+}
 }  // namespace
 
 PYBIND11_MODULE(_cube_kernels_ext, m) {
@@ -71,5 +81,7 @@ PYBIND11_MODULE(_cube_kernels_ext, m) {
     m.def("plan", &plan);
     m.def("fused_relu", &fused_relu);
     m.def("cube_only", &cube_only);
+    m.def("constants", &constants);
+    m.def("quantised", &quantised);
     m.def("units", &units);
 }

@@ -12,6 +12,8 @@ struct Units {
 __aicore__ inline uint16_t Up(int32_t value, int32_t unit) { return static_cast<uint16_t>((value + unit - 1) / unit * unit); }
 __aicore__ inline uint16_t Over(int32_t value, int32_t unit) { return static_cast<uint16_t>((value + unit - 1) / unit); }
 
+inline constexpr IsResetLoad3dConfig kByHand = {false, false};
+
 template <class T, class L0C, class C> class UnitProduct {
 public:
     __aicore__ inline void Run(GM_ADDR a, GM_ADDR b, GM_ADDR bias, GM_ADDR c, GM_ADDR scales, const Units& u) {
@@ -67,6 +69,7 @@ private:
     __aicore__ inline void CopyIn(const Units& u) {
         auto left = a1.template AllocTensor<T>();
         auto right = b1.template AllocTensor<T>();
+        if (u.fault == 2) Fill(left, InitConstValueParams<T>(1, Over(u.channels, c0) * u.height * u.width + 4, 0, T(2.0f)));
         if (u.filter) DataCopy(left, aGlobal, Over(u.channels, c0) * u.height * u.width * c0);
         else if (u.transposeA) DataCopy(left, aGlobal, Nd2NzParams(1, u.k, u.m, 0, u.m, Up(u.k, deep), 1, 0));
         else DataCopy(left, aGlobal, Nd2NzParams(1, u.m, u.k, 0, u.k, Up(u.m, 16), 1, 0));
@@ -93,7 +96,14 @@ private:
                 p.kExtension = p.channelSize, p.mExtension = p.l1W;
                 p.enTranspose = u.transposeA;
             }
-            LoadData(to, from, p);
+            if (u.fault == 2) {  // padding of ones, by the registers
+                SetFmatrix(static_cast<uint16_t>(u.height), static_cast<uint16_t>(u.width), p.padList, FmatrixMode::FMATRIX_LEFT);
+                SetLoadDataPaddingValue<T>(T(1.0f));
+                p.l1H = p.l1W = 0;
+                LoadData<T, kByHand>(to, from, p);
+            } else {
+                LoadData(to, from, p);
+            }
         } else if (!u.transposeA) {
             LoadData2DParams p;
             p.repeatTimes = static_cast<uint8_t>(depth), p.srcStride = Over(u.m, 16);
