@@ -216,6 +216,21 @@ def rounded(scale: float) -> float:
     return float(struct.unpack("<f", struct.pack("<I", bits & ~0x1FFF))[0])
 
 
+@pytest.mark.parametrize(("fault", "even"), [(4, 1), (5, 0)], ids=["to-even", "toward-zero"])
+def test_hf32_rounds_what_is_multiplied(kernels: ModuleType, fault: int, even: int) -> None:
+    units = Units(types=FLOAT, fault=fault)
+    a, b, bias = operands(units)
+
+    def eleven_bits(x: torch.Tensor) -> torch.Tensor:
+        bits = x.numpy().view(np.uint32).astype(np.uint64)
+        bits = (bits + 0x7FF + even * ((bits >> 12) & 1)) & ~np.uint64(0xFFF)
+        return torch.from_numpy(bits.astype(np.uint32).view(np.float32).copy())
+
+    assert torch.equal(
+        run(kernels, units, a, b, bias), in_order(eleven_bits(a), eleven_bits(b), torch.zeros(1))
+    )
+
+
 def test_integers_to_half_by_one_scale(kernels: ModuleType) -> None:
     units = Units(types=INT8_HALF, scale=0.0123)
     a, b, bias = operands(units)

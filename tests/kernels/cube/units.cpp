@@ -153,6 +153,10 @@ private:
         MmadParams p;
         p.m = u.m, p.n = u.n, p.k = u.k;
         p.kDirectionAlign = sizeof(T) == 4 && !u.transposeB;
+        if (u.fault >= 4) {  // HF32, rounded to even or toward zero
+            SetHF32Mode(true);
+            SetHF32TransMode(u.fault == 5);
+        }
         if (u.bias) {
             auto first = c1.template AllocTensor<L0C>();
             DataCopy(first, biasGlobal, Up(u.n, 16));
