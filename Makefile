@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PYTHON
 
 # make bench: every figure of docs and issues again.
-.PHONY: run test test-slow bench lint format install wheel lock clean
+.PHONY: run test test-slow test-full bench lint format install wheel lock clean
 
 run: install
 	@$(BIN)/opmend run cohorts/starter
@@ -15,6 +15,10 @@ test: install
 # Long suites, each behind its own target.
 test-slow: install
 	@$(BIN)/pytest -m slow tests
+
+# The starter operators' right kernels on all of their cases, with no size cut.
+test-full: install
+	@$(BIN)/pytest -m slow -n 0 -v --durations=0 tests/integration/test_full_sets.py
 
 # Figures as ratios against peers and limits of the same run; name one with NAME=keys.
 bench: install
