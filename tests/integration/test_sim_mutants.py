@@ -1,0 +1,137 @@
+"""Mutants: small kernels with one seeded fault each, and the rule that must name it.
+
+The rule stands in the comment behind each `case` of tests/kernels/mutants/*.cpp, so that a mutant and what it must be
+caught by are read, and changed, together. All are compiled once.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from npu_worker.sim.report import read_report
+from npu_worker.toolchains import SimToolchain
+from schema.results import Finding
+
+KERNELS = Path(__file__).parent.parent / "kernels" / "mutants"
+CASE = re.compile(r"^ {8}case (\d+):.*?// ([a-z]+(?:-[a-z0-9]+)*)\b", re.MULTILINE)
+MUTANTS = [
+    (group, int(number), rule)
+    for group in ("memory", "protocol")
+    for number, rule in CASE.findall((KERNELS / f"{group}.cpp").read_text())
+]
+# Blocks of a launch where it matters.
+BLOCKS = {
+    "syncall-too-many-blocks": 49,
+    "cross-core-overlap": 4,
+    "cross-core-race": 4,
+    "cache-line-shared": 4,
+}
+BLOCKS |= {"syncall-missing-core": 4}
+LENGTH = 1024
+
+
+@pytest.fixture(scope="module")
+def mutants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
+    work = tmp_path_factory.mktemp("mutants")
+    files = {f"kernel/{path.name}": path.read_text() for path in KERNELS.iterdir()}
+    build = SimToolchain().compile(files, workdir=work, extension_name="_sim_mutants_ext", timeout=280)
+    assert build.compilation.ok, build.compilation.log
+    assert build.binary is not None
+    library = work / "_sim_mutants_ext.so"
+    library.write_bytes(build.binary)
+    loader = importlib.machinery.ExtensionFileLoader("_sim_mutants_ext", str(library))
+    spec = importlib.util.spec_from_loader("_sim_mutants_ext", loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        # Read once, at the first launch: a loop without an end is given up soon.
+        patch.setenv("OPMEND_SIM_STEPS", "100000")
+        loader.exec_module(module)
+        yield module
+
+
+def caught(mutants: ModuleType, report: Path, group: str, which: int, blocks: int) -> tuple[Finding, ...]:
+    os.environ["OPMEND_SIM_REPORT"] = str(report)
+    x, z = torch.arange(LENGTH, dtype=torch.float32), torch.zeros(LENGTH)
+    with suppress(RuntimeError):  # what a device would not survive
+        mutants.run(group, x, z, blocks, which)
+    return read_report(report)
+
+
+def test_there_are_forty_mutants_and_no_number_comes_twice() -> None:
+    assert len(MUTANTS) >= 40
+    assert len({(group, number) for group, number, _ in MUTANTS}) == len(MUTANTS)
+    for group in ("memory", "protocol"):
+        cases = re.findall(r"^ {8}case (\d+):", (KERNELS / f"{group}.cpp").read_text(), re.MULTILINE)
+        assert len(cases) == sum(group == one for one, _, _ in MUTANTS)
+
+
+@pytest.mark.parametrize(
+    ("group", "which", "rule"), MUTANTS, ids=[f"{group}-{which}-{rule}" for group, which, rule in MUTANTS]
+)
+def test_the_fault_is_named(
+    mutants: ModuleType,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    group: str,
+    which: int,
+    rule: str,
+) -> None:
+    monkeypatch.setenv("OPMEND_SIM_REPORT", "")
+    found = caught(mutants, tmp_path / "report.jsonl", group, which, BLOCKS.get(rule, 1))
+    assert rule in {finding.rule for finding in found}, found
+    fault = next(finding for finding in found if finding.rule == rule)
+    assert fault.mend, f"{rule} does not say how to mend it"
+    assert fault.file == f"kernel/{group}.cpp"
+    lines = (KERNELS / f"{group}.cpp").read_text().splitlines()
+    start = next(i for i, line in enumerate(lines, 1) if line.startswith(f"        case {which}:"))
+    end = next(
+        i for i, line in enumerate(lines[start:], start + 1) if re.match(r"        case |    }$", line)
+    )
+    assert fault.line is not None
+    assert start <= fault.line < end, f"line {fault.line} is not of the case at {start}"
+    # The seeded fault alone, and what follows from it.
+    grave = {finding.rule for finding in found if finding.severity != "warning"}
+    assert grave <= {rule, *CONSEQUENCES.get(rule, ())}, found
+
+
+# What a fault drags along, and is as true.
+CONSEQUENCES = {
+    "gm-read-out-of-range": {"read-never-written"},
+    "queue-double-enque": {"queue-leak"},
+    "queue-full": {"queue-leak"},
+    "queue-free-while-queued": {"queue-leak"},
+    "queue-use-after-free": {"queue-double-free"},
+    "queue-foreign-tensor": {"queue-leak"},
+}
+
+
+def test_an_overrun_says_which_buffer_where_it_was_made_and_on_which_core(
+    mutants: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPMEND_SIM_REPORT", "")
+    (found,) = caught(mutants, tmp_path / "report.jsonl", "memory", 3, 1)
+    assert found.core == "AIV 0"
+    made = next(
+        number
+        for number, line in enumerate((KERNELS / "memory.cpp").read_text().splitlines(), 1)
+        if "InitBuffer(small, 128)" in line
+    )
+    assert found.buffer == f"VECCALC, 128 bytes, InitBuffer at kernel/memory.cpp:{made}"
+    assert "160 bytes touched, the tensor holds 128" in found.message
+
+
+def test_a_machine_that_saw_every_mutant_still_computes(mutants: ModuleType, tmp_path: Path) -> None:
+    # datacopy-unaligned: the part that is a multiple of 32 bytes arrives.
+    z = torch.zeros(LENGTH)
+    mutants.run("memory", torch.ones(LENGTH), z, 1, 2)
+    assert z[:8].eq(1).all()
+    assert z[8:].eq(0).all()
