@@ -18,6 +18,7 @@ import torch
 
 from npu_worker.sim.report import read_report
 from npu_worker.toolchains import SimToolchain
+from npu_worker.toolchains.sim import SIM_DIRECTORY
 from schema.results import Finding
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "mutants"
@@ -74,9 +75,26 @@ def test_there_are_forty_mutants_and_no_number_comes_twice() -> None:
         assert len(cases) == sum(group == one for one, _, _ in MUTANTS)
 
 
-@pytest.mark.parametrize(
-    ("group", "which", "rule"), MUTANTS, ids=[f"{group}-{which}-{rule}" for group, which, rule in MUTANTS]
+SIMULATOR = "".join(
+    line
+    for path in sorted([*SIM_DIRECTORY.glob("runtime/*.cpp"), *SIM_DIRECTORY.glob("include/**/*.h")])
+    for line in path.read_text().splitlines()
+    if not line.startswith('    {"')  # how a rule is mended says nothing about who finds it
 )
+
+
+def expected(group: str, which: int, rule: str) -> object:
+    """The mutant as a parameter; one whose detector is not built yet must fail."""
+    lacking = f'"{rule}"' not in SIMULATOR and not any(
+        rule.endswith(ending) for ending in ("-overflow", "-out-of-range", "-unaligned", "-buffer-overrun")
+    )
+    # What Compare makes of unwritten lanes came with its own loops.
+    lacking = lacking or ((group, which) == ("memory", 36) and "compare_marked" not in SIMULATOR)
+    marks = [pytest.mark.xfail(strict=True, reason=f"no detector says {rule} here yet")] if lacking else []
+    return pytest.param(group, which, rule, marks=marks, id=f"{group}-{which}-{rule}")
+
+
+@pytest.mark.parametrize(("group", "which", "rule"), [expected(*mutant) for mutant in MUTANTS])
 def test_the_fault_is_named(
     mutants: ModuleType,
     tmp_path: Path,

@@ -106,6 +106,11 @@ void end_checks(Core& core) {
         if (buffer.state != BufferState::Plain && buffer.state != BufferState::Free)
             note("queue-leak", "violation", "the kernel ends while this queue buffer was never freed (FreeTensor)", buffer.where, &buffer);
     end_flags(core);
+    // The next kernel on the core would inherit it.
+    if (core.atomic != Atomic::None)
+        note("atomic-left-on", "warning", "the kernel ends with atomic copies turned on (SetAtomicNone is missing)", core.atomic_place);
+    if (core.mask_mode == MaskMode::Counter)
+        note("mask-left-counter", "warning", "the kernel ends in Counter mode (SetMaskNorm is missing)", core.mask_place);
 }
 
 void enter() {

@@ -4,6 +4,19 @@
 
 namespace opmend_sim {
 
+namespace {
+// Each tensor in use holds an event id of its position's pipes, and there are few.
+void check_live(const Buffer& fresh, Where where) {
+    uint32_t live = 0;
+    for (const Buffer& one : core().buffers)
+        live += one.position == fresh.position && one.state != BufferState::Plain && one.state != BufferState::Free;
+    if (live > soc().live_tensors)
+        note("queue-live-tensors", "violation", "AllocTensor: " + text(live) + " tensors of " +
+             position_name(static_cast<AscendC::TPosition>(fresh.position)) + " are in use at a time; " + text(soc().live_tensors) + " may be",
+             where, &fresh);
+}
+}  // namespace
+
 void Queue::init(Pool* pool, uint32_t number, uint32_t bytes, Where where) {
     if (number == 0 || number > kMost) fail("queue-buffer-count", "InitBuffer with " + text(number) + " buffers; a queue takes 1 to 64", where);
     Core& now = core();
@@ -23,6 +36,7 @@ Buffer* Queue::alloc(Where where) {
         if (buffers[i]->state != BufferState::Free) continue;
         buffers[i]->state = BufferState::Allocated;
         buffers[i]->where = where;
+        check_live(*buffers[i], where);
         forget_local(buffers[i]->data, buffers[i]->bytes);
         hand_over(*this, *buffers[i], Handover::Alloc);
         return buffers[i];
@@ -39,6 +53,9 @@ void Queue::enqueue(Buffer* buffer, Where where) {
     } else if (buffer->state == BufferState::Free) {
         note("queue-use-after-free", "violation", "EnQue of a tensor that was freed", where, buffer);
     }
+    if (depth > 0 && waiting >= depth && waiting < count)
+        note("queue-full", "violation", "EnQue of tensor " + text(static_cast<uint64_t>(waiting) + 1) + " into a queue of depth " + text(static_cast<uint64_t>(depth)) +
+             ": the device loses one of them", where, buffer);
     if (waiting >= (depth > 0 ? depth : kMost) && waiting >= count)
         fail("queue-full", "EnQue into a queue that holds " + text(waiting) + " tensors already: the device hangs", where, buffer);
     if (waiting >= kMost) fail("queue-full", "EnQue into a full queue", where, buffer);

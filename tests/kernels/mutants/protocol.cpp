@@ -211,6 +211,7 @@ extern "C" __global__ __aicore__ void protocol_mutant(GM_ADDR x, GM_ADDR z, uint
             TBuf<TPosition::VECCALC> buffer;
             pipe.InitBuffer(buffer, 256);
             Duplicate(buffer.Get<float>(), 1.0f, 8);
+            DataCopy(zGm, buffer.Get<float>(), 8);
             break;
         }
         case 36: {  // queue-leak: dequeued, copied out, never freed

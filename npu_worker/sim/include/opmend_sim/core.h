@@ -65,6 +65,7 @@ struct Core {
     std::deque<Buffer> buffers;  // stable addresses: tensors point at them
     Atomic atomic = Atomic::None;
     MaskMode mask_mode = MaskMode::Normal;
+    Where atomic_place{}, mask_place{};  // of the calls that turned them on
     uint64_t mask[2] = {~0ull, ~0ull};  // low, high
     uint8_t compare_mask[16] = {};
     int64_t accumulated = 0;     // GetAccVal

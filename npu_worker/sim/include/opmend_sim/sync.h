@@ -8,6 +8,10 @@ namespace opmend_sim {
 void set_flag(int event, int id, Where where);
 void wait_flag(int event, int id, Where where);
 int take_event(int event, Where where);
+inline void set_atomic(Atomic how, Where where) {
+    core().atomic = how;
+    core().atomic_place = where;
+}
 int event_between(pipe_t from, pipe_t to, Where where);
 // Every pipe waits for every other.
 void sync_pipes(Core& core);
@@ -60,9 +64,9 @@ void SyncAll(const GlobalTensor<int32_t>&, const LocalTensor<int32_t>&, int32_t 
     ::opmend_sim::sync_all(isAIVOnly, usedCores > 0 ? static_cast<uint32_t>(usedCores) : 0, where);
 }
 
-template <class T> void SetAtomicAdd() { ::opmend_sim::core().atomic = ::opmend_sim::Atomic::Add; }
-template <class T> void SetAtomicMax() { ::opmend_sim::core().atomic = ::opmend_sim::Atomic::Max; }
-template <class T> void SetAtomicMin() { ::opmend_sim::core().atomic = ::opmend_sim::Atomic::Min; }
+template <class T> void SetAtomicAdd(OPMEND_WHERE) { ::opmend_sim::set_atomic(::opmend_sim::Atomic::Add, where); }
+template <class T> void SetAtomicMax(OPMEND_WHERE) { ::opmend_sim::set_atomic(::opmend_sim::Atomic::Max, where); }
+template <class T> void SetAtomicMin(OPMEND_WHERE) { ::opmend_sim::set_atomic(::opmend_sim::Atomic::Min, where); }
 inline void SetAtomicNone() { ::opmend_sim::core().atomic = ::opmend_sim::Atomic::None; }
 template <class T> void DisableDmaAtomic() { SetAtomicNone(); }
 inline void DisableDmaAtomic() { SetAtomicNone(); }
@@ -112,7 +116,10 @@ template <int bit> int64_t ScalarGetSFFValue(uint64_t value) {
 
 template <class T> void SetMaskNormImpl();
 inline void SetMaskNorm() { ::opmend_sim::core().mask_mode = ::opmend_sim::MaskMode::Normal; }
-inline void SetMaskCount() { ::opmend_sim::core().mask_mode = ::opmend_sim::MaskMode::Counter; }
+inline void SetMaskCount(OPMEND_WHERE) {
+    ::opmend_sim::core().mask_mode = ::opmend_sim::MaskMode::Counter;
+    ::opmend_sim::core().mask_place = where;
+}
 template <class T, MaskMode mode = MaskMode::NORMAL> void SetVectorMask(uint64_t high, uint64_t low) {
     ::opmend_sim::core().mask[0] = low;
     ::opmend_sim::core().mask[1] = high;
