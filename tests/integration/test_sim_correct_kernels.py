@@ -220,7 +220,17 @@ def cores() -> Iterator[Idiom]:
     yield one("matmul-by-rows", 9, a, a @ b, (9, 45, 21, 0.0), y=b, exact=False, relative=1e-4)
 
 
-FAMILIES: tuple[Callable[[], Iterator[Idiom]], ...] = (elementwise, rows, movement, cores)
+def matmul() -> Iterator[Idiom]:
+    torch.manual_seed(5)
+    a, b = torch.randn(100, 48).half(), torch.randn(48, 64).half()
+    product = torch.nn.functional.leaky_relu(a.float() @ b.float(), 0.25)
+    yield Idiom(
+        name="matmul-leaky-relu", group="matmul", which=0, x=a, y=b, z=canary(100, 64), expected=product,
+        shape=(100, 64, 48, 0.25), blocks=(2, 3), relative=1e-4,
+    )  # fmt: skip
+
+
+FAMILIES: tuple[Callable[[], Iterator[Idiom]], ...] = (elementwise, rows, movement, cores, matmul)
 IDIOMS = [idiom for family in FAMILIES for idiom in family()]
 
 
