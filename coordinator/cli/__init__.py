@@ -5,6 +5,7 @@
 | stack       | run, up, down, doctor                                           |
 | runs        | submit, status, watch, cancel, report                           |
 | operators   | check, integrity                                                |
+| simulate    | simulate                                                        |
 | provenance  | why, blame, history                                             |
 | tasks       | show, replay, verify, resolve                                   |
 | export      | export                                                          |
@@ -44,12 +45,13 @@ def main() -> None:
         processes,
         provenance,
         runs,
+        simulate,
         stack,
         statistics,
         tasks,
     )
 
-    for group in (stack, runs, operators, provenance, tasks, export, processes):
+    for group in (stack, runs, operators, simulate, provenance, tasks, export, processes):
         group.add_commands(app)
     if isinstance(sys.stdout, TextIOWrapper):
         # A path or a candidate's message may hold bytes that are no text; they must not break the answer.

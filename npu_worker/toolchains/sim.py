@@ -13,7 +13,7 @@ import sysconfig
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -30,6 +30,7 @@ from npu_worker.toolchains.sources import (
     rewrite_launches,
 )
 from npu_worker.toolchains.tasks import kernel_tasks
+from npu_worker.toolchains.tilings import TilingSources
 from schema.errors import BadInput, ToolchainMissing
 from schema.results import Compilation, FailureType, Finding
 from schema.texts import bytes_of
@@ -53,8 +54,11 @@ _SPEED_FLAGS = {"kernel": "-O2", "both": "-O2", "": "-O2", "torch": "-O0"}
 _RUNTIME_FLAGS = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
 #: Runtime sources with nothing to speed up.
 _PLAIN_RUNTIME = frozenset({"tensor"})
+#: What only an extension needs (torch by way of Python), and what only a program needs (the end of an uncaught error).
+_EXTENSION_RUNTIME = frozenset({"tensor"})
+_PROGRAM_RUNTIME = frozenset({"program"})
 #: What a source includes decides its prelude: of the kernel's interface, of the light torch, or both.
-_KERNEL_HEADERS = frozenset({"kernel_operator.h"})
+_KERNEL_HEADERS = frozenset({"kernel_operator.h", "tikicpulib.h"})
 _TORCH_HEADERS = frozenset({"torch/extension.h", "torch/torch.h", "torch/all.h"})
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 
@@ -77,6 +81,8 @@ class _Unit:
 
     path: str
     prelude: str
+    #: flags of its own: definitions, and the header that shows it the workspace's tiling structs
+    flags: tuple[str, ...] = ()
 
 
 class SimToolchain(Toolchain):
@@ -253,10 +259,41 @@ class SimToolchain(Toolchain):
         self, files: Mapping[str, str], *, workdir: Path, extension_name: str, timeout: float = 120.0
     ) -> Build:
         """See `Toolchain.compile`. The first build of an installation also fills the cache, outside the time limit."""
+        return self._built(files, workdir, extension_name, timeout, program=False)
+
+    def compile_program(
+        self,
+        files: Mapping[str, str],
+        *,
+        workdir: Path,
+        name: str,
+        timeout: float = 120.0,
+        defines: Sequence[str] = (),
+        include: Sequence[str] = (),
+    ) -> Build:
+        """Compile sources with a `main` into a program that runs by itself; see `compile`.
+
+        Args:
+            defines: macros, as NAME or NAME=VALUE.
+            include: directories of the workspace to look for headers in.
+        """
+        flags = (*(f"-D{one}" for one in defines), *(f"-I{one}" for one in include))
+        return self._built(files, workdir, name, timeout, program=True, flags=flags)
+
+    def _built(
+        self,
+        files: Mapping[str, str],
+        workdir: Path,
+        name: str,
+        timeout: float,
+        *,
+        program: bool,
+        flags: tuple[str, ...] = (),
+    ) -> Build:
         kept = {path: text for path, text in files.items() if PurePosixPath(path).suffix in _KEPT_SUFFIXES}
-        _check_names(kept, extension_name)
+        _check_names(kept, name)
         units = tuple(
-            _Unit(path=path, prelude=_prelude_of(path, kept))
+            _Unit(path=path, prelude=_prelude_of(path, kept), flags=flags)
             for path in sorted(kept)
             if PurePosixPath(path).suffix in _SOURCE_SUFFIXES and not _is_included(path, kept)
         )
@@ -274,7 +311,7 @@ class SimToolchain(Toolchain):
             self._prelude(kind)
         self._runtime()
         start = time.monotonic()
-        return self._build(kept, units, workdir.resolve(), extension_name, start, timeout)
+        return self._build(kept, units, workdir.resolve(), name, start, timeout, program=program)
 
     def _build(
         self,
@@ -284,16 +321,19 @@ class SimToolchain(Toolchain):
         extension_name: str,
         start: float,
         timeout: float,
+        *,
+        program: bool,
     ) -> Build:
         tree, objects = workdir / "src", workdir / "obj"
         objects.mkdir(parents=True, exist_ok=True)
-        tasks = _tasks(files)
+        tasks, tilings = _tasks(files), TilingSources(files)
         for path, text in files.items():
             target = tree / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(bytes_of(rewrite_launches(text, tasks)))
+            target.write_bytes(bytes_of(rewrite_launches(tilings.rewritten(path, text), tasks)))
         generated = tree / ".generated"
         generated.mkdir()
+        units = tuple(_with_prologue(unit, tilings.prologue(unit.path), generated) for unit in units)
         for path, text in files.items():
             if "__global__" in text and PurePosixPath(path).suffix in _KEPT_SUFFIXES:
                 for kernel in kernel_signatures(text):
@@ -321,16 +361,16 @@ class SimToolchain(Toolchain):
         if any(result.code != 0 for result in results):
             return _classified(self._relative(log, workdir), time.monotonic() - start)
         binary = workdir / f"{extension_name}{sysconfig.get_config_var('EXT_SUFFIX')}"
+        left_out = _EXTENSION_RUNTIME if program else _PROGRAM_RUNTIME
         inputs = (
             *(str(objects / f"{index}.o") for index in range(len(units))),
-            *map(str, sorted(self._runtime().glob("*.o"))),
+            *(str(one) for one in sorted(self._runtime().glob("*.o")) if one.stem not in left_out),
         )
         command = (
             self.compiler,
-            "-shared",
+            *(() if program else ("-shared", "-Wl,-Bsymbolic")),
             "-Wl,--gc-sections",
             "-Wl,-s",
-            "-Wl,-Bsymbolic",
             "-o",
             str(binary),
             *inputs,
@@ -358,9 +398,12 @@ class SimToolchain(Toolchain):
         reached = reached_from(unit.path, files)
         launches = any(name.startswith("aclrtlaunch_") for name in reached.operands)
         state = hashlib.sha256()
-        for part in (self._key, unit.prelude, unit.path, extension_name, repr(sorted(_tasks(files).items()))):
+        tasks = repr(sorted(_tasks(files).items()))
+        for part in (self._key, unit.prelude, unit.path, extension_name, tasks, *unit.flags):
             state.update(bytes_of(part) + b"\0")
-        for path in sorted(files if launches else reached.files):
+        # A launch sees other files' kernels, and tiling data means what any file registers.
+        whole = launches or bool(unit.flags) or any("TILING" in files[one] for one in reached.files)
+        for path in sorted(files if whole else reached.files):
             state.update(path.encode() + b"\0" + hashlib.sha256(bytes_of(files[path])).digest())
         return state.hexdigest()
 
@@ -388,6 +431,7 @@ class SimToolchain(Toolchain):
             *_CANDIDATE_FLAGS,
             _SPEED_FLAGS[unit.prelude],
             *prelude,
+            *unit.flags,
             *(f"-I{name}" for name in directories),
             *self._includes,
             f"-DTORCH_EXTENSION_NAME={extension_name}",
@@ -425,6 +469,15 @@ class SimToolchain(Toolchain):
 def _tasks(files: Mapping[str, str]) -> dict[str, str]:
     """The C++ value of each kernel's task, where it is not plain vector code."""
     return {name: task.expression for name, task in kernel_tasks(files).items()}
+
+
+def _with_prologue(unit: _Unit, text: str, generated: Path) -> _Unit:
+    """The unit with its tiling structs before it, in a header of the same content for the same structs."""
+    if not text:
+        return unit
+    header = generated / f"tiling_{hashlib.sha256(bytes_of(text)).hexdigest()[:16]}.h"
+    header.write_bytes(bytes_of(f'#pragma once\n#include "kernel_tiling/kernel_tiling.h"\n{text}'))
+    return replace(unit, flags=("-include", f".generated/{header.name}", *unit.flags))
 
 
 def _check_names(files: Mapping[str, str], extension_name: str) -> None:

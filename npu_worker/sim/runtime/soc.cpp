@@ -53,3 +53,8 @@ const Soc& soc() {
 }
 
 }  // namespace opmend_sim
+
+// For the host's headers, which need nothing else of the device.
+namespace opmend_sim {
+const char* soc_name() { return soc().name; }
+}  // namespace opmend_sim

@@ -2,6 +2,7 @@
 #include "torch/extension.h"
 
 #include <cmath>
+#include <map>
 
 #include "opmend_sim/core.h"
 
@@ -286,3 +287,22 @@ bool type_caster<at::IntArrayRef>::load(handle source, bool convert) {
     return true;
 }
 }  // namespace pybind11::detail
+
+namespace opmend_sim {
+namespace {
+// One of torch.library's objects a namespace and kind of key, kept until the process ends: they unregister when they are collected.
+py::object& library_of(const std::string& space) {
+    static auto* all = new std::map<std::string, py::object>();
+    py::object& one = (*all)[space];
+    if (!one) one = py::module_::import("torch.library").attr("Library")(space, "FRAGMENT");
+    return one;
+}
+}  // namespace
+
+void library_define(const std::string& space, const std::string& schema) { library_of(space).attr("define")(schema); }
+void library_implement(const std::string& space, const std::string& name, const std::string& key, py::cpp_function function) {
+    // Device kernels run on CPU tensors here; shape functions and gradients keep their own key.
+    const bool own = key == "Meta" || key.rfind("Autograd", 0) == 0;
+    library_of(space).attr("impl")(name, function, own ? key : "CompositeExplicitAutograd");
+}
+}  // namespace opmend_sim

@@ -3,6 +3,7 @@
 #pragma once
 #include "opmend_sim/cube_tiling.h"
 #include "opmend_sim/layout.h"
+#include "opmend_sim/tiling_functions.h"
 #include "opmend_sim/types.h"
 #include "tiling/platform/platform_ascendc.h"
 

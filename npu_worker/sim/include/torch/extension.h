@@ -358,3 +358,5 @@ template <> struct type_caster<at::IntArrayRef> {
 };
 }  // namespace pybind11::detail
 #pragma GCC visibility pop
+
+#include "torch/dispatch.h"

@@ -1,0 +1,3 @@
+// Forwards to torch/dispatch.h of the simulator.
+#pragma once
+#include "torch/dispatch.h"

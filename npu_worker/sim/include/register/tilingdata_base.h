@@ -1,0 +1,3 @@
+// The host's macros for tiling data.
+#pragma once
+#include "opmend_sim/tiling_data.h"

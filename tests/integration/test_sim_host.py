@@ -1,0 +1,66 @@
+"""What a kernel's host side needs: tiling data on both sides, torch's operator library, the host runtime."""
+
+import importlib.machinery
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+import torch
+
+from npu_worker.toolchains import SimToolchain
+
+KERNELS = Path(__file__).parent.parent / "kernels" / "host"
+
+
+def load(name: str, binary: bytes, directory: Path) -> ModuleType:
+    library = directory / f"{name}.so"
+    library.write_bytes(binary)
+    loader = importlib.machinery.ExtensionFileLoader(name, str(library))
+    spec = importlib.util.spec_from_loader(name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def host(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    work = tmp_path_factory.mktemp("host")
+    files = {f"kernel/{path.name}": path.read_text() for path in KERNELS.iterdir()}
+    build = SimToolchain().compile(files, workdir=work, extension_name="_sim_host_ext", timeout=280)
+    assert build.compilation.ok, build.compilation.log
+    assert build.binary is not None
+    return load("_sim_host_ext", build.binary, work)
+
+
+def test_kernel_sees_the_tiling_struct_that_the_host_registered(host: ModuleType) -> None:
+    x = torch.arange(10, dtype=torch.float32)
+    assert torch.equal(host.scale(x, 2.5), x * 2.5 + (10 + 1 + 20))
+
+
+@pytest.mark.parametrize("form", range(7))
+def test_every_way_to_tiling_data(host: ModuleType, form: int) -> None:
+    assert host.form(form) == 42
+
+
+def test_a_tiling_buffer_that_is_too_short_is_named(host: ModuleType) -> None:
+    with pytest.raises(
+        RuntimeError, match=r"^gm-read-out-of-range: tiling data of 8 bytes in a tensor of 4 bytes"
+    ):
+        host.too_short()
+
+
+def test_operators_of_torch_s_library(host: ModuleType) -> None:
+    x = torch.arange(10, dtype=torch.float32)
+    assert torch.equal(torch.ops.opmend_host_test.scale(x, 2.5), host.scale(x, 2.5))
+    assert torch.equal(torch.ops.opmend_host_test.scale(factor=2.5, x=x), host.scale(x, 2.5))
+    assert torch.equal(torch.ops.opmend_host_test.ones_of(x, x, [2, 3], 4.0), torch.full((2, 3), 4.0))
+    assert torch.equal(torch.ops.opmend_host_test.ones_of(x, None, [1], 4.0), torch.full((1,), -4.0))
+
+
+def test_dispatch_over_scalar_types(host: ModuleType) -> None:
+    names = [host.dispatched(torch.zeros(1, dtype=kind)) for kind in (torch.float32, torch.float16, torch.float64)]
+    assert names == ["4f", "2", "8"]
+    with pytest.raises(RuntimeError, match='"dispatched" not implemented for \'Int\''):
+        host.dispatched(torch.zeros(1, dtype=torch.int32))
