@@ -60,7 +60,9 @@ def test_operators_of_torch_s_library(host: ModuleType) -> None:
 
 
 def test_dispatch_over_scalar_types(host: ModuleType) -> None:
-    names = [host.dispatched(torch.zeros(1, dtype=kind)) for kind in (torch.float32, torch.float16, torch.float64)]
+    names = [
+        host.dispatched(torch.zeros(1, dtype=kind)) for kind in (torch.float32, torch.float16, torch.float64)
+    ]
     assert names == ["4f", "2", "8"]
-    with pytest.raises(RuntimeError, match='"dispatched" not implemented for \'Int\''):
+    with pytest.raises(RuntimeError, match="\"dispatched\" not implemented for 'Int'"):
         host.dispatched(torch.zeros(1, dtype=torch.int32))
