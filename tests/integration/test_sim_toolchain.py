@@ -35,7 +35,12 @@ def compile_kernel(tmp_path: Path, body: str, *, kind: str = "float", timeout: f
 
 @pytest.mark.parametrize(
     "body",
-    ["Mmad(t, t, t, 1);", "AscendC::SoftMax<float>(t, t);", "Nd2NzParams p;", "pipe.InitSpmBuffer(t, 1);"],
+    [
+        "LoadImageToLocal(t, t);",
+        "AscendC::SetAippFunctions<float>(t, t);",
+        "HcclHandle p;",
+        "pipe.InitSpmBuffer(t, 1);",
+    ],
 )
 def test_a_call_the_simulator_lacks_is_unsupported(tmp_path: Path, body: str) -> None:
     compilation = compile_kernel(tmp_path, body).compilation

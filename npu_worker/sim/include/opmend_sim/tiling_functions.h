@@ -69,12 +69,15 @@ OPMEND_SIZES(Tanh) OPMEND_SIZES(Sigmoid) OPMEND_SIZES(Gelu) OPMEND_SIZES(Silu) O
 OPMEND_SIZES(Erf) OPMEND_SIZES(Erfc) OPMEND_SIZES(Exp) OPMEND_SIZES(Log) OPMEND_SIZES(Log2) OPMEND_SIZES(Log10) OPMEND_SIZES(Sin) OPMEND_SIZES(Cos) OPMEND_SIZES(Tan)
 OPMEND_SIZES(Asin) OPMEND_SIZES(Acos) OPMEND_SIZES(Atan) OPMEND_SIZES(Sinh) OPMEND_SIZES(Cosh) OPMEND_SIZES(Asinh) OPMEND_SIZES(Acosh) OPMEND_SIZES(Atanh)
 OPMEND_SIZES(Floor) OPMEND_SIZES(Ceil) OPMEND_SIZES(Round) OPMEND_SIZES(Rint) OPMEND_SIZES(Trunc) OPMEND_SIZES(Frac) OPMEND_SIZES(Fmod) OPMEND_SIZES(Sign)
-OPMEND_SIZES(Lgamma) OPMEND_SIZES(Digamma) OPMEND_SIZES(Xor) OPMEND_SIZES(Axpy) OPMEND_SIZES(Clamp) OPMEND_SIZES(DropOut) OPMEND_SIZES(LayerNorm)
+OPMEND_SIZES(Lgamma) OPMEND_SIZES(Digamma) OPMEND_SIZES(Xor) OPMEND_SIZES(Axpy) OPMEND_SIZES(DropOut) OPMEND_SIZES(LayerNorm)
 OPMEND_SIZES(AscendQuant) OPMEND_SIZES(AscendDequant) OPMEND_SIZES(ReduceXorSum) OPMEND_SIZES(LayerNormGrad) OPMEND_SIZES(LayerNormGradBeta) OPMEND_SIZES(DeepNorm)
 OPMEND_SIZES(BatchNorm) OPMEND_SIZES(GroupNorm) OPMEND_SIZES(WelfordUpdate) OPMEND_SIZES(Normalize)
 #undef OPMEND_SIZES
 inline void GetPowerMaxMinTmpSize(const ge::Shape& base, const ge::Shape&, const bool, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) {
     ::opmend_sim::sizes_by_rows(base, maxValue, minValue);
+}
+inline void GetClampMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) {
+    ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
 }
 inline void GetRmsNormMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, uint32_t& maxValue, uint32_t& minValue, const bool = false) {
     ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
