@@ -170,7 +170,7 @@ extern "C" __global__ __aicore__ void memory_mutant(GM_ADDR x, GM_ADDR z, uint32
         }
         case 27: {  // ub-buffer-overrun: a repeat stride of 16 blocks
             LocalTensor<float> t = ground.Ones(TILE);
-            Muls(t, t, 2.0f, 64, 4, {1, 1, 16, 8});
+            Muls(t, t, 2.0f, 64, 4, {1, 1, 16, 16});
             break;
         }
         case 28: {  // operand-overlap: the destination lies a block further in its own source
