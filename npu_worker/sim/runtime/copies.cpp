@@ -144,8 +144,23 @@ void copy_in_padded(Local to, Global from, CopyShape shape, Padding padding, con
     check_local(to, reach_of(shape, shape.destination_step, row), call, "dst", true, PIPE_MTE2, where);
     step(core(), 16, where);
     core().cost.move(Space::Global, space_of(to.position), shape.blocks * shape.bytes);
-    if (check_global(from, reach_of(shape, shape.source_step, shape.bytes), call, "gm-read-out-of-range", where))
-        used_global(from.data, shape.bytes, shape.blocks, shape.source_step, GlobalUse::Read, call, where);
+    const bool inside = check_global(from, reach_of(shape, shape.source_step, shape.bytes), call, "gm-read-out-of-range", where);
+    if (inside) used_global(from.data, shape.bytes, shape.blocks, shape.source_step, GlobalUse::Read, call, where);
+    auto fill = [&](uint8_t* d) {
+        for (uint64_t k = 0; k < padding.left; k += padding.size) std::memcpy(d + k, &padding.value, padding.size);
+        for (uint64_t k = 0; k < padding.right; k += padding.size) std::memcpy(d + padding.left + shape.bytes + k, &padding.value, padding.size);
+    };
+    // Rows that are filled whole: nothing is cut off, nothing is left unspecified.
+    if (inside && padding.left + shape.bytes + padding.right == row) {
+        for (uint64_t i = 0; i < shape.blocks; ++i) {
+            uint8_t* d = to.data + i * shape.destination_step;
+            std::memcpy(d + padding.left, from.data + i * shape.source_step, shape.bytes);
+            fill(d);
+            if (shape.destination_step != row) mark_written(d, row);
+        }
+        if (shape.destination_step == row) mark_written(to.data, shape.blocks * row);
+        return;
+    }
     for (uint64_t i = 0; i < shape.blocks; ++i) {
         uint8_t* d = to.data + i * shape.destination_step;
         const uint8_t* s = from.data + i * shape.source_step;
@@ -160,8 +175,7 @@ void copy_in_padded(Local to, Global from, CopyShape shape, Padding padding, con
         mark_written(d, padding.left);
         mark_written(d + padding.left + part.skip, part.keep);
         mark_written(d + padding.left + shape.bytes, padding.right);
-        for (uint64_t k = 0; k < padding.left; k += padding.size) std::memcpy(d + k, &padding.value, padding.size);
-        for (uint64_t k = 0; k < padding.right; k += padding.size) std::memcpy(d + padding.left + shape.bytes + k, &padding.value, padding.size);
+        fill(d);
     }
 }
 
