@@ -107,37 +107,118 @@ template <class D, class S> D one(S value, RoundMode mode) {
 
 }  // namespace
 
+namespace {
+constexpr size_t kChunk = 256;
+
+template <class S> void widen(const S* from, float* to, size_t n) {
+    size_t i = 0;
+#if defined(__F16C__)
+    if constexpr (std::is_same_v<S, half>)
+        for (; i + 8 <= n; i += 8) _mm256_storeu_ps(to + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from + i))));
+#endif
+    if constexpr (std::is_same_v<S, bfloat16_t>)
+        for (; i < n; ++i) to[i] = bfloat_bits_to_float(from[i].bits);
+    for (; i < n; ++i) to[i] = static_cast<float>(from[i]);
+}
+// Whole numbers by the mode, in place. A float that has a fraction is below 2^23, so every step is exact.
+void to_whole(float* x, size_t n, RoundMode mode) {
+    switch (mode) {
+        case RoundMode::CAST_FLOOR:
+            for (size_t i = 0; i < n; ++i) x[i] = std::floor(x[i]);
+            return;
+        case RoundMode::CAST_CEIL:
+            for (size_t i = 0; i < n; ++i) x[i] = std::ceil(x[i]);
+            return;
+        case RoundMode::CAST_TRUNC:
+            for (size_t i = 0; i < n; ++i) x[i] = std::trunc(x[i]);
+            return;
+        case RoundMode::CAST_ROUND:
+            for (size_t i = 0; i < n; ++i) {
+                const float whole = std::trunc(x[i]);
+                const float step = std::fabs(x[i] - whole) >= 0.5f ? 1.0f : 0.0f;
+                x[i] = std::copysign(std::fabs(whole) + step, x[i]);
+            }
+            return;
+        case RoundMode::CAST_ODD:
+            for (size_t i = 0; i < n; ++i) x[i] = static_cast<float>(to_integer(x[i], mode));
+            return;
+        default:
+            for (size_t i = 0; i < n; ++i) x[i] = std::nearbyint(x[i]);
+            return;
+    }
+}
+// x is whole: the nearest value of D, 0 for NaN. The bounds are floats below and above D's range, so the cast is defined.
+template <class D> void store_whole(const float* x, D* out, size_t n) {
+    constexpr float low = static_cast<float>(std::numeric_limits<D>::min());
+    constexpr float top = static_cast<float>(std::numeric_limits<D>::max());  // int32_t: 2^31, one more than there is
+    constexpr bool exact_top = sizeof(D) < 4;
+    for (size_t i = 0; i < n; ++i) {
+        float value = x[i];
+        value = value == value ? value : 0.0f;
+        value = value > low ? value : low;
+        const bool over = exact_top ? value > top : value >= top;
+        const float safe = over ? 0.0f : value;
+        const D whole = static_cast<D>(static_cast<int32_t>(safe));
+        out[i] = over ? std::numeric_limits<D>::max() : whole;
+    }
+}
+}  // namespace
+
 template <class D, class S> void convert(D* dst, const S* src, AscendC::RoundMode mode, size_t n) {
-    constexpr size_t chunk = 256;
     const bool nearest = mode == RoundMode::CAST_NONE || mode == RoundMode::CAST_RINT;
-    for (size_t start = 0; start < n; start += chunk) {
-        const size_t m = n - start < chunk ? n - start : chunk;
-        S in[chunk];
+    constexpr bool floating = is_narrow<S> || std::is_same_v<S, float>;
+    // Widening in place: lanes from the end, so that none is written before it is read. The device would not do that (operand-overlap).
+    for (size_t start = 0; start < n; start += kChunk) {
+        const size_t m = n - start < kChunk ? n - start : kChunk;
+        S in[kChunk];
         std::memcpy(in, src + start, m * sizeof(S));
         D* out = dst + start;
-        size_t i = 0;
+        if constexpr (floating && std::is_same_v<D, float> && !std::is_same_v<S, float>) {
+            widen(in, out, m);
+        } else if constexpr (floating && (std::is_same_v<D, float> || (std::is_integral_v<D> && sizeof(D) <= 4))) {
+            float wide[kChunk];
+            widen(in, wide, m);
+            to_whole(wide, m, mode);
+            if constexpr (std::is_same_v<D, float>) std::memcpy(out, wide, m * sizeof(float));
+            else store_whole(wide, out, m);
+        } else {
+            size_t i = 0;
 #if defined(__F16C__)
-        if constexpr (std::is_same_v<S, half> && std::is_same_v<D, float>)
-            for (; i + 8 <= m; i += 8) _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in + i))));
-        if constexpr (std::is_same_v<S, float> && std::is_same_v<D, half>)
-            if (nearest)
-                for (; i + 8 <= m; i += 8)
-                    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
+            if constexpr (std::is_same_v<S, float> && std::is_same_v<D, half>)
+                if (nearest)
+                    for (; i + 8 <= m; i += 8)
+                        _mm_storeu_si128(reinterpret_cast<__m128i*>(out + i), _mm256_cvtps_ph(_mm256_loadu_ps(in + i), _MM_FROUND_TO_NEAREST_INT));
 #endif
-        if constexpr (std::is_same_v<S, bfloat16_t> && std::is_same_v<D, float>) {
-            for (; i < m; ++i) out[i] = bfloat_bits_to_float(in[i].bits);
-        } else if constexpr (std::is_same_v<S, float> && std::is_same_v<D, bfloat16_t>) {
-            if (nearest)
-                for (; i < m; ++i) out[i].bits = float_to_bfloat_bits(in[i]);
-        } else if constexpr (std::is_same_v<S, int32_t> && std::is_same_v<D, float>) {
-            if (nearest)
-                for (; i < m; ++i) out[i] = static_cast<float>(in[i]);
-        } else if constexpr (std::is_same_v<S, float> && std::is_same_v<D, int32_t>) {
-            if (mode == RoundMode::CAST_TRUNC)
-                for (; i < m; ++i) out[i] = saturated<int32_t>(in[i]);
+            if constexpr (std::is_same_v<S, float> && std::is_same_v<D, bfloat16_t>) {
+                if (nearest)
+                    for (; i < m; ++i) out[i].bits = float_to_bfloat_bits(in[i]);
+            } else if constexpr (std::is_integral_v<S> && sizeof(S) <= 2 && (std::is_same_v<D, float> || is_narrow<D>)) {
+                if (nearest)
+                    for (; i < m; ++i) out[i] = D(static_cast<float>(in[i]));  // exact in float, so half rounds once
+            } else if constexpr (std::is_same_v<S, int32_t> && std::is_same_v<D, float>) {
+                if (nearest)
+                    for (; i < m; ++i) out[i] = static_cast<float>(in[i]);
+            }
+            for (; i < m; ++i) out[i] = one<D, S>(in[i], mode);
         }
-        for (; i < m; ++i) out[i] = one<D, S>(in[i], mode);
     }
+}
+
+void convert_deq(half* dst, const int32_t* src, size_t n, Where where) {
+    const Core& now = core();
+    if (__builtin_expect(!now.deq_set, 0))
+        note("deq-scale-not-set", "warning", "Cast of int32_t to half multiplies by the scale of SetDeqScale, which the kernel never set", where);
+    const double scale = now.deq_scale;
+    for (size_t i = 0; i < n; ++i) dst[i] = half(static_cast<double>(src[i]) * scale);  // exact in double: one rounding
+}
+
+__attribute__((noinline, cold)) void note_cast_mode(AscendC::RoundMode mode, unsigned allowed, Where where) {
+    constexpr const char* names[] = {"CAST_NONE", "CAST_RINT", "CAST_FLOOR", "CAST_CEIL", "CAST_ROUND", "CAST_TRUNC", "CAST_ODD", "CAST_HYBRID"};
+    std::string list;
+    for (unsigned i = 0; i < 7; ++i)
+        if (allowed >> i & 1) list += std::string(list.empty() ? "" : ", ") + names[i];
+    note("cast-mode", "violation",
+         std::string("Cast: ") + names[static_cast<unsigned>(mode) & 7] + " is not a mode of this pair of types; it takes " + list, where);
 }
 
 #define OPMEND_CONVERT(D, S) template void convert<D, S>(D*, const S*, AscendC::RoundMode, size_t);

@@ -85,6 +85,12 @@ template <class T> T pick_max(T a, T b) { return a > b ? a : b; }
 template <class T> T pick_min(T a, T b) { return a < b ? a : b; }
 float sigmoid(float x) { return static_cast<float>(1.0 / (1.0 + std::exp(-static_cast<double>(x)))); }
 
+// x * y + z with one rounding to T at the end: for half the float that `narrow` rounds must be rounded to odd.
+template <class T> Wide<T> fused(Wide<T> x, Wide<T> y, Wide<T> z) {
+    if constexpr (is_narrow<T>) return T::round_odd(static_cast<double>(x) * static_cast<double>(y) + static_cast<double>(z));
+    else return std::fma(x, y, z);
+}
+
 template <class T> [[noreturn]] void no_lane() { unsupported("this vector call for this element type", Where{"", 0}); }
 
 }  // namespace
@@ -106,9 +112,10 @@ template <class T> void lanes(Binary op, T* d, const T* a, const T* b, size_t n)
             case Binary::Div: return map3(d, a, b, n, [](W, W x, W y) { return x / y; });
             case Binary::AddRelu: return map3(d, a, b, n, [](W, W x, W y) { return relu(x + y); });
             case Binary::SubRelu: return map3(d, a, b, n, [](W, W x, W y) { return relu(x - y); });
-            case Binary::MulAddDst: return map3(d, a, b, n, [](W z, W x, W y) { return std::fma(x, y, z); });
-            case Binary::FusedMulAdd: return map3(d, a, b, n, [](W z, W x, W y) { return std::fma(x, z, y); });
-            case Binary::FusedMulAddRelu: return map3(d, a, b, n, [](W z, W x, W y) { return relu(std::fma(x, z, y)); });
+            case Binary::MulAddDst: return map3(d, a, b, n, [](W z, W x, W y) { return fused<T>(x, y, z); });
+            case Binary::FusedMulAdd: return map3(d, a, b, n, [](W z, W x, W y) { return fused<T>(x, z, y); });
+            case Binary::FusedMulAddRelu:
+            case Binary::MulAddRelu: return map3(d, a, b, n, [](W z, W x, W y) { return relu(fused<T>(x, z, y)); });
             default: break;
         }
     } else {
@@ -186,7 +193,7 @@ template <class T> void lanes(Scalar op, T* d, const T* a, T scalar, size_t n) {
         case Scalar::Maxs: return map2(d, a, n, [s](W x) { return pick_max(x, s); });
         case Scalar::Mins: return map2(d, a, n, [s](W x) { return pick_min(x, s); });
         case Scalar::Axpy: return map3(d, a, d, n, [s](W z, W x, W) {
-            if constexpr (std::is_floating_point_v<W>) return std::fma(x, s, z);
+            if constexpr (std::is_floating_point_v<W>) return fused<T>(x, s, z);
             else return static_cast<W>(z + x * s);
         });
         default: break;
@@ -200,9 +207,18 @@ template <class T> void lanes(Scalar op, T* d, const T* a, T scalar, size_t n) {
         const unsigned shift = static_cast<unsigned>(s);
         constexpr unsigned width = 8 * sizeof(T);
         using U = std::make_unsigned_t<W>;
-        if (op == Scalar::ShiftLeft) return map2(d, a, n, [shift](W x) { return shift >= width ? W(0) : static_cast<W>(static_cast<U>(x) << shift); });
+        if (op == Scalar::ShiftLeft) return map2(d, a, n,
+                                                 [shift](W x) { return shift >= width ? W(0) : static_cast<W>(static_cast<U>(x) << shift); });
         if (op == Scalar::ShiftRight)
-            return map2(d, a, n, [shift](W x) { return static_cast<W>(x >> (shift >= width ? width - 1 : shift)); });
+            return map2(d, a, n,
+                [shift](W x) { return shift >= width && std::is_unsigned_v<W> ? W(0) : static_cast<W>(x >> (shift >= width ? width - 1 : shift)); });
+        if (op == Scalar::ShiftRightRound)
+            return map2(d, a, n, [shift](W x) {
+                if (shift == 0) return x;
+                if (shift > width) return W(0);
+                const int64_t wide = static_cast<int64_t>(x);
+                return static_cast<W>((wide + (int64_t(1) << (shift - 1))) >> shift);
+            });
     }
     no_lane<T>();
 }
@@ -213,6 +229,18 @@ void axpy(float* d, const half* a, half scalar, size_t n) {
         for (size_t i = 0; i < n; ++i)
             if (unwritten(a + i, sizeof(half))) mark_unwritten(d + i, sizeof(float));
     for (size_t i = 0; i < n; ++i) d[i] = std::fma(static_cast<float>(a[i]), s, d[i]);
+}
+
+void mul_add(float* d, const half* a, const half* b, size_t n) {
+    for (size_t i = 0; i < n; ++i) {
+        if (__builtin_expect(unwritten(a + i, sizeof(half)) || unwritten(b + i, sizeof(half)), 0)) mark_unwritten(d + i, sizeof(float));
+        d[i] = std::fma(static_cast<float>(a[i]), static_cast<float>(b[i]), d[i]);
+    }
+}
+
+__attribute__((noinline, cold)) void note_shift(int64_t by, const char* call, Where where) {
+    note("shift-out-of-range", "violation", std::string(call) + " by " + std::to_string(by) + " bits: more than the element has, or fewer than 0",
+         where);
 }
 
 #define OPMEND_LANES_OF(T)                                        \

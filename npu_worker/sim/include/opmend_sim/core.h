@@ -69,8 +69,11 @@ struct Core {
     uint64_t mask[2] = {~0ull, ~0ull};  // low, high
     uint8_t compare_mask[16] = {};
     int64_t accumulated = 0;     // GetAccVal
-    uint32_t reduce_count = 0;
-    uint64_t scalar_max = 0;
+    uint64_t picked[2] = {};     // bits of value and index of the last repeat of WholeReduceMax, WholeReduceMin
+    uint16_t merged[4] = {};     // elements that the last MrgSort took from each queue
+    bool deq_set = false, deq_signed = false;  // SetDeqScale: was called; CastDeq's result is signed
+    int16_t deq_offset = 0;
+    const uint64_t* deq_vector = nullptr;      // SetDeqScale with a tensor: 16 scales
     uint32_t events_set[64] = {};   // one word a HardEvent, one bit an event id
     uint32_t events_taken[64] = {};
     Where event_places[64] = {};    // of each event's last SetFlag

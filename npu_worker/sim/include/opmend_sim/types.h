@@ -27,6 +27,23 @@
 #define GM_ADDR uint8_t*
 #define ASCENDC_SIMULATED_BY_OPMEND 1
 
+namespace opmend_sim {
+// A parameter as the device keeps it, and whether the caller's value did not fit: the device then sees the low bits alone.
+template <class U> struct Field {
+    U value = 0;
+    bool cut = false;
+    constexpr Field() = default;
+    template <class A, std::enable_if_t<std::is_arithmetic_v<A> || std::is_enum_v<A>, int> = 0>
+    constexpr Field(A given) : value(static_cast<U>(given)), cut(static_cast<int64_t>(given) != static_cast<int64_t>(value)) {}
+    constexpr operator U() const { return value; }
+    template <class A> Field& operator+=(A other) { return *this = Field(value + other); }
+    template <class A> Field& operator-=(A other) { return *this = Field(value - other); }
+    template <class A> Field& operator*=(A other) { return *this = Field(value * other); }
+    template <class A> Field& operator/=(A other) { return *this = Field(value / other); }
+};
+using Repeat = Field<uint8_t>;
+}  // namespace opmend_sim
+
 namespace AscendC {
 
 enum class TPosition : uint8_t {
@@ -95,22 +112,27 @@ template <class T> struct DataCopyPadExtParams {
 };
 
 struct BinaryRepeatParams {  // strides in 32-byte blocks
-    uint8_t dstBlkStride = 1, src0BlkStride = 1, src1BlkStride = 1;
-    uint8_t dstRepStride = 8, src0RepStride = 8, src1RepStride = 8;
+    using Step = ::opmend_sim::Field<uint8_t>;
+    Step dstBlkStride = 1, src0BlkStride = 1, src1BlkStride = 1;
+    Step dstRepStride = 8, src0RepStride = 8, src1RepStride = 8;
     BinaryRepeatParams() = default;
-    BinaryRepeatParams(uint8_t dst, uint8_t src0, uint8_t src1, uint8_t dst_repeat, uint8_t src0_repeat, uint8_t src1_repeat)
+    BinaryRepeatParams(Step dst, Step src0, Step src1, Step dst_repeat, Step src0_repeat, Step src1_repeat)
         : dstBlkStride(dst), src0BlkStride(src0), src1BlkStride(src1), dstRepStride(dst_repeat), src0RepStride(src0_repeat),
           src1RepStride(src1_repeat) {}
+    bool cut() const {
+        return dstBlkStride.cut || src0BlkStride.cut || src1BlkStride.cut || dstRepStride.cut || src0RepStride.cut || src1RepStride.cut;
+    }
 };
 struct UnaryRepeatParams {
-    uint16_t dstBlkStride = 1, srcBlkStride = 1;
-    uint8_t dstRepStride = 8, srcRepStride = 8;
+    using Step = ::opmend_sim::Field<uint8_t>;
+    using BlockStep = ::opmend_sim::Field<uint16_t>;
+    BlockStep dstBlkStride = 1, srcBlkStride = 1;
+    Step dstRepStride = 8, srcRepStride = 8;
     bool halfBlock = false;
     UnaryRepeatParams() = default;
-    UnaryRepeatParams(uint16_t dst, uint16_t src, uint8_t dst_repeat, uint8_t src_repeat)
-        : dstBlkStride(dst), srcBlkStride(src), dstRepStride(dst_repeat), srcRepStride(src_repeat) {}
-    UnaryRepeatParams(uint16_t dst, uint16_t src, uint8_t dst_repeat, uint8_t src_repeat, bool half_block)
+    UnaryRepeatParams(BlockStep dst, BlockStep src, Step dst_repeat, Step src_repeat, bool half_block = false)
         : dstBlkStride(dst), srcBlkStride(src), dstRepStride(dst_repeat), srcRepStride(src_repeat), halfBlock(half_block) {}
+    bool cut() const { return dstBlkStride.cut || srcBlkStride.cut || dstRepStride.cut || srcRepStride.cut; }
 };
 struct CopyRepeatParams {
     uint16_t dstStride = 1, srcStride = 1, dstRepeatSize = 8, srcRepeatSize = 8;
@@ -121,7 +143,7 @@ struct CopyRepeatParams {
 struct BrcbRepeatParams {
     uint16_t dstBlkStride = 1, dstRepStride = 8;
     BrcbRepeatParams() = default;
-    BrcbRepeatParams(uint16_t block, uint16_t repeat) : dstBlkStride(block), dstRepStride(repeat) {}
+    BrcbRepeatParams(uint16_t block, uint16_t repeat) : dstBlkStride(block ? block : 1), dstRepStride(repeat) {}  // a stride of 0 is 1
 };
 struct GatherMaskParams {
     uint8_t src0BlockStride = 1;
@@ -130,6 +152,54 @@ struct GatherMaskParams {
     GatherMaskParams() = default;
     GatherMaskParams(uint8_t block, uint16_t repeat, uint16_t src0, uint8_t src1)
         : src0BlockStride(block), repeatTimes(repeat), src0RepeatStride(src0), src1RepeatStride(src1) {}
+};
+struct GatherRepeatParams {  // strides in 32-byte blocks
+    uint32_t dstBlkStride = 1, dstRepStride = 8;
+    GatherRepeatParams() = default;
+    GatherRepeatParams(uint32_t block, uint32_t repeat) : dstBlkStride(block), dstRepStride(repeat) {}
+};
+struct TransDataTo5HDParams {  // strides in 32-byte blocks
+    bool dstHighHalf = false, srcHighHalf = false;
+    uint8_t repeatTimes = 1;
+    uint16_t dstRepStride = 0, srcRepStride = 0;
+    TransDataTo5HDParams() = default;
+    TransDataTo5HDParams(bool dst_high, bool src_high, uint8_t repeats, uint16_t dst_repeat, uint16_t src_repeat)
+        : dstHighHalf(dst_high), srcHighHalf(src_high), repeatTimes(repeats), dstRepStride(dst_repeat), srcRepStride(src_repeat) {}
+};
+enum class TransposeType : uint8_t {
+    TRANSPOSE_TYPE_NONE, TRANSPOSE_NZ2ND_0213, TRANSPOSE_NZ2NZ_0213, TRANSPOSE_NZ2NZ_012_WITH_N, TRANSPOSE_NZ2ND_012_WITH_N,
+    TRANSPOSE_NZ2ND_012_WITHOUT_N, TRANSPOSE_NZ2NZ_012_WITHOUT_N, TRANSPOSE_ND2ND_ONLY, TRANSPOSE_ND_UB_GM, TRANSPOSE_GRAD_ND_UB_GM,
+    TRANSPOSE_ND2ND_B16, TRANSPOSE_NCHW2NHWC, TRANSPOSE_NHWC2NCHW,
+};
+struct TransposeParamsExt {
+    uint16_t nSize = 0, cSize = 0, hSize = 0, wSize = 0;
+    TransposeType transposeType = TransposeType::TRANSPOSE_ND2ND_B16;
+    TransposeParamsExt() = default;
+    TransposeParamsExt(uint16_t n, uint16_t c, uint16_t h, uint16_t w, TransposeType type)
+        : nSize(n), cSize(c), hSize(h), wSize(w), transposeType(type) {}
+};
+inline constexpr int32_t MRG_SORT_ELEMENT_LEN = 4;
+inline constexpr int32_t NCHW_CONV_ADDR_LIST_SIZE = 16;
+inline constexpr int32_t VDEQ_TENSOR_SIZE = 16;
+struct MrgSort4Info {  // lengths in elements of 8 bytes (MrgSort) or proposals (MrgSort4)
+    uint16_t elementLengths[MRG_SORT_ELEMENT_LEN] = {};
+    bool ifExhaustedSuspension = false;
+    uint16_t validBit = 0;
+    uint8_t repeatTimes = 1;
+    MrgSort4Info() = default;
+    MrgSort4Info(const uint16_t lengths[MRG_SORT_ELEMENT_LEN], bool suspend, uint16_t valid, uint16_t repeats)
+        : ifExhaustedSuspension(suspend), validBit(valid), repeatTimes(static_cast<uint8_t>(repeats)) {
+        for (int i = 0; i < MRG_SORT_ELEMENT_LEN; ++i) elementLengths[i] = lengths[i];
+    }
+};
+struct VdeqInfo {
+    float vdeqScale[VDEQ_TENSOR_SIZE] = {};
+    int16_t vdeqOffset[VDEQ_TENSOR_SIZE] = {};
+    bool vdeqSignMode[VDEQ_TENSOR_SIZE] = {};
+    VdeqInfo() = default;
+    VdeqInfo(const float scale[VDEQ_TENSOR_SIZE], const int16_t offset[VDEQ_TENSOR_SIZE], const bool sign[VDEQ_TENSOR_SIZE]) {
+        for (int i = 0; i < VDEQ_TENSOR_SIZE; ++i) vdeqScale[i] = scale[i], vdeqOffset[i] = offset[i], vdeqSignMode[i] = sign[i];
+    }
 };
 struct TilingPlaceholder {};
 
