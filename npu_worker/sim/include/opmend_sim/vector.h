@@ -156,9 +156,13 @@ inline void check_meeting(const void* dst, const Walk& to, const void* src, cons
     const uint64_t total = repeats_for(mask, lanes_a_repeat, repeats);
     if (total == 0) return;
     const uint32_t last = last_lane(mask, lanes_a_repeat);
-    check_overlap(dst, to, to.at(total - 1, last) + to.size, src, from, from.at(total - 1, last) + from.size, lanes_a_repeat, last, total, meet,
-                  call, operand,
-                  where);
+    // Counter mode's last repeat may be short: a tensor that begins right behind it is apart.
+    const uint32_t end = mask.counter ? static_cast<uint32_t>((mask.count - 1) % lanes_a_repeat) : last;
+    const auto extent = [&](const Walk& way) {
+        const uint64_t whole = total > 1 ? way.at(total - 2, last) : 0, tail = way.at(total - 1, end);
+        return (whole > tail ? whole : tail) + way.size;
+    };
+    check_overlap(dst, to, extent(to), src, from, extent(from), lanes_a_repeat, last, total, meet, call, operand, where);
 }
 template <class T> T* moved(T* data, uint64_t bytes) { return reinterpret_cast<T*>(reinterpret_cast<uintptr_t>(data) + bytes); }
 
