@@ -7,6 +7,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from coordinator.integrity import RULES, IntegrityReport, Reason, scan, verdict_of
+from schema.texts import shown
 
 CHEATS = Path(__file__).resolve().parents[1] / "cheats"
 ADAPTER = "model_new_ascendc.py"
@@ -118,7 +119,7 @@ def test_the_scan_is_total_on_damaged_workspaces(data: st.DataObject) -> None:
         assert reason.rule in RULES
         lines = {**BASE, path: text[:start] + inserted + text[end:]}.get(reason.file, "").split("\n")
         if reason.line:
-            assert reason.source_line == lines[reason.line - 1].strip()[:240]
+            assert reason.source_line == shown(lines[reason.line - 1].strip())[:240]
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
