@@ -174,7 +174,17 @@ def test_a_finding_counts_the_bytes_and_names_the_buffer(bench: Bench) -> None:
     assert '"mend": "write the whole range first' in text
 
 
+def test_a_position_has_few_live_tensors_and_a_kernel_few_buffers(bench: Bench) -> None:
+    bench.vector(SHADOWED, 20)
+    assert bench.rules == ["queue-live-tensors"]
+    assert "9 tensors of VECIN are in use at a time" in bench.messages
+    bench.vector(SHADOWED, 22)
+    assert bench.rules == ["buffer-count"]
+
+
 def test_buffers_of_any_memory_and_pools_have_limits(bench: Bench) -> None:
+    assert bench.vector(SHADOWED, 21)[:16].tolist() == [3.0] * 16
+    assert bench.rules == []
     assert bench.vector(SHADOWED, 15)[:16].tolist() == [2.0] * 16
     assert bench.vector(SHADOWED, 18)[0] == 1
     with pytest.raises(RuntimeError, match=r"^ub-overflow: .*TBufPool of 512"):

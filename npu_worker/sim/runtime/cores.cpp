@@ -111,6 +111,7 @@ void end_checks(Core& core) {
         note("atomic-left-on", "warning", "the kernel ends with atomic copies turned on (SetAtomicNone is missing)", core.atomic_place);
     if (core.mask_mode == MaskMode::Counter)
         note("mask-left-counter", "warning", "the kernel ends in Counter mode (SetMaskNorm is missing)", core.mask_place);
+    put_scalar_runs(core);
 }
 
 void enter() {
@@ -210,9 +211,9 @@ struct Run {
             const uint32_t member = order.empty() ? k : members - 1 - k;
             auto fiber = fresh();
             Core& core = fiber->core;
-            core.reset();
             const bool cube = member < launch.task.aics;
             core.unit = !soc().split ? Unit::Both : cube ? Unit::Cube : Unit::Vector;
+            core.reset();
             core.block = block;
             core.blocks = launch.blocks;
             core.ratio = launch.task.aivs ? launch.task.aivs : 1;
@@ -291,13 +292,16 @@ void Core::reset() {
     fresh.arena_bytes = arena_bytes;
     fresh.shadow = shadow;
     fresh.hazards = hazards;
+    fresh.unit = unit;
     fresh.steps_left = step_limit();
     if (hazards->tick) hazards->reset();
     std::copy(std::begin(memories), std::end(memories), std::begin(fresh.memories));
     for (Memory& memory : fresh.memories) memory.used = 0;
     *this = std::move(fresh);
     // What no InitBuffer gives out can still be reached by address; it holds an earlier kernel's data.
-    std::fill(shadow, shadow + arena_bytes / 8, static_cast<uint8_t>(0xff));
+    // A vector core has no use for the memories behind the unified buffer.
+    const uint64_t far = unit == Unit::Vector ? memories[0].bytes : arena_bytes;
+    std::fill(shadow, shadow + far / 8, static_cast<uint8_t>(0xff));
 }
 
 void run_blocks(uint32_t blocks, Task task, const std::string& kernel, const std::function<void()>& body) {
@@ -377,6 +381,7 @@ void sync_all(bool vector_only, uint32_t used, Where where) {
     const uint64_t seen = barrier.generation;
     const uint32_t wanted = used ? used : vector_only ? launch.vector_cores() : launch.cores();
     const bool whole = wanted == launch.cores();
+    put_scalar_runs(now);
     const Channel round = signal_channel(&barrier, static_cast<int64_t>(seen), 0);
     if (!whole) publish(round);
     if (++barrier.arrived == wanted) {

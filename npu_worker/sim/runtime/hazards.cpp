@@ -54,15 +54,15 @@ Traces& traces_of(Hazards& hazards, Buffer& buffer) {
     return *buffer.traces;
 }
 
+// A trace that covers an old one takes its place. One that lies inside an old one does not: the rest of the old one has its own, earlier tick.
 void record(Trace (&ring)[kTraces], const Trace& fresh) {
     int oldest = 0;
     for (int i = 0; i < kTraces; ++i) {
-        Trace& old = ring[i];
-        if (old.tick && old.begin <= fresh.end && fresh.begin <= old.end) {
-            old = Trace{old.begin < fresh.begin ? old.begin : fresh.begin, old.end > fresh.end ? old.end : fresh.end, fresh.tick, fresh.where, fresh.call};
+        if (ring[i].begin >= fresh.begin && ring[i].end <= fresh.end) {
+            ring[i] = fresh;
             return;
         }
-        if (old.tick < ring[oldest].tick) oldest = i;
+        if (ring[i].tick < ring[oldest].tick) oldest = i;
     }
     ring[oldest] = fresh;
 }

@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "opmend_sim/pipe.h"
+#include "opmend_sim/schedule.h"
 
 namespace opmend_sim {
 namespace {
@@ -43,16 +44,22 @@ uint8_t edge(uint64_t begin, uint64_t end, uint64_t byte) {
     return static_cast<uint8_t>(((1u << high) - 1) & ~((1u << low) - 1));
 }
 bool any(const uint8_t* from, uint64_t bytes) {
-    uint64_t i = 0;
+    uint64_t i = 0, found = 0;
     for (; i + 32 <= bytes; i += 32) {
         uint64_t words[4];
         std::memcpy(words, from + i, 32);
         if (words[0] | words[1] | words[2] | words[3]) return true;
     }
-    for (; i < bytes; ++i)
-        if (from[i]) return true;
-    return false;
+    for (; i + 4 <= bytes; i += 4) {
+        uint32_t word;
+        std::memcpy(&word, from + i, 4);
+        found |= word;
+    }
+    for (; i < bytes; ++i) found |= from[i];
+    return found != 0;
 }
+// Whole bytes of the shadow: nearly every operand starts and ends at 32 bytes.
+bool whole(uint64_t at, uint64_t bytes, const Core& now) { return ((at | bytes) & 7) == 0 && at < now.arena_bytes && bytes <= now.arena_bytes - at; }
 void set_bits(void* data, uint64_t bytes, bool value) {
     const auto [begin, end] = bits_of(data, bytes);
     if (begin >= end) return;
@@ -94,6 +101,7 @@ void forget_local(void* data, size_t bytes) {
 }
 
 bool unwritten_far(const void* data, uint64_t bytes) {
+    if (const Core* now = current_core; whole(arena_offset(data), bytes, *now)) return any(now->shadow + arena_offset(data) / 8, bytes / 8);
     const auto [begin, end] = bits_of(data, bytes);
     if (begin >= end) return false;
     const uint8_t* shadow = current_core->shadow;
@@ -102,18 +110,48 @@ bool unwritten_far(const void* data, uint64_t bytes) {
     if (last == first) return false;
     return (shadow[last] & edge(begin, end, last)) || any(shadow + first + 1, last - first - 1);
 }
-void mark_written_far(void* data, uint64_t bytes) { set_bits(data, bytes, false); }
+void mark_written_far(void* data, uint64_t bytes) {
+    const Core* now = current_core;
+    const uint64_t at = arena_offset(data);
+    if (!whole(at, bytes, *now)) return set_bits(data, bytes, false);
+    if (bytes == 32) std::memset(now->shadow + at / 8, 0, 4);  // one store
+    else std::memset(now->shadow + at / 8, 0, bytes / 8);
+}
 void mark_unwritten(void* data, uint64_t bytes) { set_bits(data, bytes, true); }
 
 void join(void* dst, const void* a, const void* b, uint64_t bytes) {
+    const Core* now = current_core;
+    if (!now) return;
+    const uint64_t d = arena_offset(dst), x = arena_offset(a), y = arena_offset(b);
+    if (__builtin_expect(whole(d, bytes, *now) && whole(x, bytes, *now) && whole(y, bytes, *now), 1)) {
+        uint8_t* to = now->shadow + d / 8;
+        const uint8_t *from = now->shadow + x / 8, *other = now->shadow + y / 8;
+        uint64_t i = 0, n = bytes / 8;
+        for (; i + 8 <= n; i += 8) {
+            uint64_t one, two;
+            std::memcpy(&one, from + i, 8);
+            std::memcpy(&two, other + i, 8);
+            one |= two;
+            std::memcpy(to + i, &one, 8);
+        }
+        for (; i + 4 <= n; i += 4) {
+            uint32_t one, two;
+            std::memcpy(&one, from + i, 4);
+            std::memcpy(&two, other + i, 4);
+            one |= two;
+            std::memcpy(to + i, &one, 4);
+        }
+        for (; i < n; ++i) to[i] = static_cast<uint8_t>(from[i] | other[i]);
+        return;
+    }
     // Nearly always all is written.
-    if (__builtin_expect(!unwritten(a, bytes) && (a == b || !unwritten(b, bytes)), 1)) {
+    if (!unwritten(a, bytes) && (a == b || !unwritten(b, bytes))) {
         mark_written(dst, bytes);
         return;
     }
     auto* to = static_cast<uint8_t*>(dst);
-    const auto *x = static_cast<const uint8_t*>(a), *y = static_cast<const uint8_t*>(b);
-    for (uint64_t i = 0; i < bytes; ++i) set_bits(to + i, 1, bit_of(x + i) || bit_of(y + i));
+    const auto *left = static_cast<const uint8_t*>(a), *right = static_cast<const uint8_t*>(b);
+    for (uint64_t i = 0; i < bytes; ++i) set_bits(to + i, 1, bit_of(left + i) || bit_of(right + i));
 }
 void join_into(void* dst, const void* a, const void* b, uint64_t bytes) {
     if (__builtin_expect(!unwritten(a, bytes) && (a == b || !unwritten(b, bytes)), 1)) return;
@@ -225,7 +263,8 @@ void operand(void* data, uint64_t bytes, uint64_t own_bytes, AscendC::TPosition 
         check_span(data, bytes, own_bytes, position, buffer, call, name, where);
     if (use == Use::Check) return;
     if (pipe == PIPE_V) now.cost.operand(call, name, where, bytes);
-    if (buffer && buffer->state == BufferState::Plain) touch(buffer, data, bytes, use != Use::Read, pipe, call, where);
+    if (buffer && buffer->state == BufferState::Plain && !touched_again(now, *buffer, data, bytes, use != Use::Read, pipe, call, where))
+        touch(buffer, data, bytes, use != Use::Read, pipe, call, where);
     if (use == Use::Write) mark_written(data, bytes);
 }
 

@@ -229,8 +229,25 @@ void used_global(const void* begin, uint64_t bytes, uint64_t rows, uint64_t stri
     races().add(core(), Block{reinterpret_cast<uintptr_t>(begin), bytes, stride, static_cast<uint32_t>(rows), 0, 0, 0, use, call, where});
 }
 
+void put_scalar_runs(Core& core) {
+    for (Core::ScalarRun& run : core.scalar_runs) {
+        if (run.end)
+            races().add(core, Block{run.begin, run.end - run.begin, 0, 1, 0, 0, 0, run.store ? GlobalUse::Scalar : GlobalUse::Read,
+                                    run.store ? "SetValue" : "GetValue", Where{run.file, run.line}});
+        run = Core::ScalarRun();
+    }
+}
+void begin_scalar_run(Core& core, Core::ScalarRun& run, uint64_t at, uint64_t bytes, bool store, Where where) {
+    if (launch_now().cores() == 1) return;
+    if (run.end)
+        races().add(core, Block{run.begin, run.end - run.begin, 0, 1, 0, 0, 0, run.store ? GlobalUse::Scalar : GlobalUse::Read,
+                                run.store ? "SetValue" : "GetValue", Where{run.file, run.line}});
+    run = {at, at + bytes, where.line, store, where.file};
+}
+
 void publish(const Channel& channel) {
     if (launch_now().cores() == 1) return;
+    put_scalar_runs(core());
     Races& all = races();
     const Core& now = core();
     CoreState& own = all.state(now);
@@ -245,6 +262,7 @@ void acquire(const Channel& channel) {
     Races& all = races();
     const auto found = all.channels.find(channel);
     if (found == all.channels.end()) return;
+    put_scalar_runs(core());
     CoreState& own = all.state(core());
     meet(own.clocks, found->second);
     own.fresh = true;

@@ -67,6 +67,24 @@ extern "C" __global__ __aicore__ void shadowed(GM_ADDR x, GM_ADDR z, uint32_t n,
             cube.FreeTensor(a);
             break;
         }
+        case 20: {  // nine tensors of one position at a time, eight of them before
+            TQue<TPosition::VECIN, 9> queue;
+            pipe.InitBuffer(queue, 9, 32);
+            LocalTensor<float> all[9];
+            for (int i = 0; i < 9; ++i) all[i] = queue.AllocTensor<float>();
+            for (int i = 0; i < 9; ++i) queue.FreeTensor(all[i]);
+            break;
+        }
+        case 21: {
+            LocalMemAllocator<Hardware::UB> local;
+            LocalTensor<float> a = local.Alloc<TPosition::VECIN, float, 16>(), b = local.Alloc<float, 16>();
+            Duplicate(a, 1.0f, 16);
+            Duplicate(b, 2.0f, 16);
+            Add(a, a, b, 16);
+            store(a, 16);
+            break;
+        }
+        case 22: { TQue<TPosition::VECIN, 2> queue; pipe.InitBuffer(queue, 60, 32); TBuf<> more[5]; for (auto& one : more) pipe.InitBuffer(one, 32); break; }
         case 19: Duplicate(t, 1.0f, 8); Add(u, t, t, 4); store(u, 8); break;  // half of what is copied
     }
 }

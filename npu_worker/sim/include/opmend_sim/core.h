@@ -80,6 +80,14 @@ struct Core {
     float deq_scale = 1.0f;
     alignas(8) uint8_t cube_registers[96] = {};  // cube.h gives them names
     Cost cost;
+    // Scalar accesses to global memory that continue each other, not yet put with the core's other uses (used_scalar).
+    struct ScalarRun {
+        uint64_t begin = 0, end = 0;
+        int line = 0;
+        bool store = false;
+        const char* file = nullptr;
+    } scalar_runs[4];
+    uint32_t next_scalar_run = 0;
     int64_t steps_left = 0;         // calls until the kernel counts as endless: a scalar access is 1, another operand 16
     struct Hazards* hazards = nullptr;
 
@@ -142,5 +150,16 @@ Range find_global(const void* address);
 // A core used global memory: rows of `bytes` bytes, `stride` apart, all inside a storage. Scalar: a store of one element by the scalar unit.
 enum class GlobalUse : uint8_t { Read, Write, Atomic, Scalar };
 void used_global(const void* begin, uint64_t bytes, uint64_t rows, uint64_t stride, GlobalUse use, const char* call, Where where);
+void begin_scalar_run(Core& core, Core::ScalarRun& run, uint64_t at, uint64_t bytes, bool store, Where where);
+// One element, by the scalar unit: loops over elements gather in a run, and cost next to nothing.
+inline void used_scalar(Core& core, const void* begin, uint64_t bytes, bool store, Where where) {
+    const auto at = reinterpret_cast<uintptr_t>(begin);
+    for (Core::ScalarRun& run : core.scalar_runs)
+        if (at >= run.begin && at <= run.end && run.line == where.line && run.store == store && run.file == where.file) {
+            if (at + bytes > run.end) run.end = at + bytes;
+            return;
+        }
+    begin_scalar_run(core, core.scalar_runs[core.next_scalar_run++ & 3], at, bytes, store, where);
+}
 
 }  // namespace opmend_sim

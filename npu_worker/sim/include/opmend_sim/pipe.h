@@ -212,6 +212,36 @@ public:
     TEventID FetchEventID(HardEvent event, OPMEND_WHERE);
 };
 
+// Memories by name, for tensors without a pipe: each Alloc takes the next bytes of the memory.
+enum class Hardware : uint8_t { GM, UB, L1, L0A, L0B, L0C, BIAS, FIXBUF, MAX };
+template <Hardware hardware = Hardware::UB> class LocalMemAllocator {
+public:
+    uint32_t GetCurAddr() const { return ::opmend_sim::core().memory(space()).used; }
+    template <TPosition position, class T, uint32_t tileSize> LocalTensor<T> Alloc(OPMEND_WHERE) { return Alloc<position, T>(tileSize, where); }
+    template <class T, uint32_t tileSize> LocalTensor<T> Alloc(OPMEND_WHERE) { return Alloc<home(), T>(tileSize, where); }
+    template <class T> LocalTensor<T> Alloc(uint32_t tileSize, OPMEND_WHERE) { return Alloc<home(), T>(tileSize, where); }
+    template <TPosition position, class T> LocalTensor<T> Alloc(uint32_t tileSize, OPMEND_WHERE) {
+        static_assert(::opmend_sim::space_of(position) == space(), "LocalMemAllocator: the position lies in another memory");
+        ::opmend_sim::Buffer* buffer = ::opmend_sim::init_plain(nullptr, position, static_cast<uint32_t>(tileSize * sizeof(T)), where);
+        return LocalTensor<T>(reinterpret_cast<T*>(buffer->data), static_cast<uint32_t>(tileSize * sizeof(T)), position, buffer);
+    }
+
+private:
+    static constexpr ::opmend_sim::Space space() { return ::opmend_sim::space_of(home()); }
+    static constexpr TPosition home() {
+        switch (hardware) {
+            case Hardware::L1: return TPosition::A1;
+            case Hardware::L0A: return TPosition::A2;
+            case Hardware::L0B: return TPosition::B2;
+            case Hardware::L0C: return TPosition::CO1;
+            case Hardware::BIAS: return TPosition::C2;
+            case Hardware::FIXBUF: return TPosition::C2PIPE2GM;
+            case Hardware::UB: return TPosition::VECCALC;
+            default: return TPosition::GM;
+        }
+    }
+};
+
 inline TPipe* GetTPipePtr() { return static_cast<TPipe*>(::opmend_sim::core().pipe); }
 
 }  // namespace AscendC

@@ -43,6 +43,20 @@ struct Hazards {
         flags.clear();
     }
 };
+// The short way of `touch`: the one pipe that uses the buffer uses the same bytes again. Whether it was that.
+inline bool touched_again(Core& core, const Buffer& buffer, const void* data, uint64_t bytes, bool writes, int pipe, const char* call, Where where) {
+    Traces* traces = buffer.traces;
+    if (!traces || traces->pipes != 1u << pipe) return false;
+    const auto begin = static_cast<uint32_t>(static_cast<const uint8_t*>(data) - buffer.data), end = begin + static_cast<uint32_t>(bytes);
+    for (Trace& old : (writes ? traces->writes : traces->reads)[pipe]) {
+        if (old.begin != begin || old.end != end) continue;
+        old.tick = ++core.hazards->tick;
+        old.where = where;
+        old.call = call;
+        return true;
+    }
+    return false;
+}
 // A kernel ends: flags that nothing waited for.
 void end_flags(Core& core);
 
@@ -69,6 +83,8 @@ struct Launch {
     uint32_t vector_cores() const { return blocks * (task.aivs ? task.aivs : task.aics); }
 };
 
+// What the scalar unit's run of accesses gathered (Core::scalar_runs) is put with the rest.
+void put_scalar_runs(Core& core);
 // All cores of the launch stand at a barrier; a launch ends. What unordered cores did to each other in global memory is reported.
 void all_met(Launch& launch);
 void end_races(Launch& launch);

@@ -63,7 +63,7 @@ public:
     T GetValue(uint64_t index, OPMEND_WHERE) const {
         if (__builtin_expect(!inside(data_ + index), 0)) out_of_range("gm-read-out-of-range", index, where);
         ::opmend_sim::scalar_step(::opmend_sim::core(), where);
-        ::opmend_sim::used_global(data_ + index, sizeof(T), 1, 0, ::opmend_sim::GlobalUse::Read, "GetValue", where);
+        ::opmend_sim::used_scalar(::opmend_sim::core(), data_ + index, sizeof(T), false, where);
         return data_[index];
     }
     T& operator()(uint64_t index, OPMEND_WHERE) const {
@@ -73,7 +73,7 @@ public:
     template <class V> void SetValue(uint64_t index, V value, OPMEND_WHERE) const {
         if (__builtin_expect(!inside(data_ + index), 0)) out_of_range("gm-write-out-of-range", index, where);
         ::opmend_sim::scalar_step(::opmend_sim::core(), where);
-        ::opmend_sim::used_global(data_ + index, sizeof(T), 1, 0, ::opmend_sim::GlobalUse::Scalar, "SetValue", where);
+        ::opmend_sim::used_scalar(::opmend_sim::core(), data_ + index, sizeof(T), true, where);
         data_[index] = static_cast<T>(value);
     }
     void require_inside(uint64_t index, ::opmend_sim::Where where) const {
