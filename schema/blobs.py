@@ -23,10 +23,11 @@ from schema.texts import bytes_of, text_of
 FILE_MEDIA_TYPE = "text/plain"
 TREE_MEDIA_TYPE = "application/vnd.opmend.tree+json"
 
+# %b: as they are; in hexadecimal, as arrays are sent else, bytes would be twice as many, and quoted.
 _SEND = b"""
 INSERT INTO blobs (digest, media_type, size, data)
 SELECT digest, media_type, length(data), data
-FROM unnest(%(digests)s::text[], %(media_types)s::text[], %(parts)s::bytea[]) AS u (digest, media_type, data)
+FROM unnest(%(digests)s::text[], %(media_types)s::text[], %(parts)b::bytea[]) AS u (digest, media_type, data)
 ON CONFLICT (digest) DO NOTHING
 """
 

@@ -77,6 +77,8 @@ class Pipeline:
         """
         if self._open is None:
             return
+        # psycopg's `Pipeline.sync` would wait for ever for an answer to what is larger than the socket takes at once:
+        # it does not send the rest. Leaving does.
         opened, self._open = self._open, None
         try:
             opened.__exit__(None, None, None)

@@ -172,7 +172,7 @@ def write_revision(
         pipeline.wait()
         if locked.fetchone() is None:
             raise NotFound(f"there is no task {task_id}", mend="see `opmend status` for the tasks of a run")
-        last = _last(session, stored.fetchone(), known)
+        last = _last(session, pipeline, stored.fetchone(), known)
         revision = 0 if last is None else last.stamp.revision + 1
         if last is not None and round < last.round:
             raise BadInput(
@@ -383,7 +383,7 @@ class _Step:
         return self._found
 
 
-def _last(session: Session, row: Any, known: LastState | None) -> LastState | None:
+def _last(session: Session, pipeline: Pipeline, row: Any, known: LastState | None) -> LastState | None:
     """The last state of a task: the known one, if `row` (as `_LAST` selects it) says so."""
     if row is None:
         return None
@@ -393,11 +393,11 @@ def _last(session: Session, row: Any, known: LastState | None) -> LastState | No
         return known
     if data is not None:
         manifest = json.loads(data)
+    elif known is not None and known.stamp.tree == tree:
+        manifest = known.manifest  # a tree is its manifest, whichever revision has it
     else:
-        # A tree is its manifest, whichever revision has it.
-        manifest = (
-            known.manifest if known is not None and known.stamp.tree == tree else _manifest(session, tree)
-        )
+        pipeline.wait()
+        manifest = _manifest(session, tree)
     return LastState(stamp=stamp, round=round, manifest=manifest)
 
 
