@@ -164,9 +164,13 @@ class Revising:
         """
         operations = difference.operations
         self._choose_keys(difference.stretches)
-        written = self._send_revision(
-            [self._old(operation.old) for operation in operations if _goes(operation) and operation.old]
+        gone = [self._old(operation.old) for operation in operations if _goes(operation) and operation.old]
+        written = self._send_revision(gone)
+        # A line that stayed comes back from nowhere: a new one beside it, alike, is no restored one.
+        staying = (
+            {(rows.file_id, key) for rows in self.live.values() for key in rows.keys} if restored else set()
         )
+        staying.difference_update(gone)
         edges: dict[tuple[SnippetKey, SnippetKey], str] = {}
         changed: list[SnippetKey] = []
         for operation in operations:
@@ -183,7 +187,7 @@ class Revising:
                 edges[child, self._old(operation.split)] = "split"
             if operation.old is not None:
                 edges[child, self._old(operation.old)] = str(operation.change)
-            if place in restored:
+            if place in restored and restored[place] not in staying:
                 edges[child, restored[place]] = "restored"
         if changed:
             self.pipeline.send(
