@@ -18,6 +18,15 @@ from coordinator.local.redis import EmbeddedRedis
 from schema.database import Database
 
 
+# Files over one set of kernels stay together: the second finds the objects that the first compiled.
+_SAME_KERNELS = {
+    "test_sim_cube.py": "cube",
+    "test_sim_cube_units.py": "cube",
+    "test_sim_numeric.py": "vector",
+    "test_sim_vector_forms.py": "vector",
+}
+
+
 class Rooms(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Who runs what with several workers: a file stays on one, and so do all that share the acceptance stack.
 
@@ -28,7 +37,7 @@ class Rooms(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.split("::", 1)[0]
         shared = "/acceptance/" in path and not path.endswith("/test_wheel.py")
-        return "acceptance" if shared else path
+        return "acceptance" if shared else _SAME_KERNELS.get(path.rpartition("/")[2], path)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:

@@ -3,8 +3,6 @@
 What is timed is checked first. One thread on both sides: NumPy's loops take one, and so do the simulator's cores.
 """
 
-import importlib.machinery
-import importlib.util
 import resource
 import tempfile
 import time
@@ -18,6 +16,7 @@ import torch
 
 from npu_worker.toolchains import SimToolchain
 from tests.bench.measure import Measure, median_seconds
+from tests.support.extension import loaded, saved
 
 HERE = Path(__file__).parent
 ELEMENTS = 64 << 20
@@ -54,14 +53,7 @@ def _build(
     build = toolchain.compile(files, workdir=home, extension_name=name, timeout=600)
     took = time.perf_counter() - began, _children() - spent
     assert build.binary is not None, build.compilation.log
-    library = home / f"{name}.so"
-    library.write_bytes(build.binary)
-    loader = importlib.machinery.ExtensionFileLoader(name, str(library))
-    spec = importlib.util.spec_from_loader(name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module, took
+    return loaded(saved(build.binary, name, home)), took
 
 
 def _children() -> float:

@@ -3,8 +3,6 @@
 The limit is the issue's: a 512 x 512 x 512 product of halves in at most 20 times torch's time. Compiling is not in it.
 """
 
-import importlib.machinery
-import importlib.util
 import tempfile
 from collections.abc import Iterator
 from functools import partial
@@ -13,8 +11,8 @@ from types import ModuleType
 
 import torch
 
-from npu_worker.toolchains import SimToolchain
 from tests.bench.measure import Measure, median_seconds
+from tests.support.extension import compiled, loaded, sources
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "cube"
 SIZE = 512
@@ -71,16 +69,4 @@ def measures() -> Iterator[Measure]:
 
 def _kernels() -> ModuleType:
     work = Path(tempfile.mkdtemp(prefix="bench_sim_cube_"))
-    files = {f"kernel/{path.name}": path.read_text() for path in KERNELS.iterdir()}
-    build = SimToolchain().compile(files, workdir=work, extension_name="_cube_kernels_ext", timeout=280)
-    if build.binary is None:
-        raise SystemExit(build.compilation.log)
-    library = work / "_cube_kernels_ext.so"
-    library.write_bytes(build.binary)
-    loader = importlib.machinery.ExtensionFileLoader("_cube_kernels_ext", str(library))
-    spec = importlib.util.spec_from_loader("_cube_kernels_ext", loader)
-    if spec is None:
-        raise SystemExit(f"{library} is no extension module")
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return loaded(compiled(sources(KERNELS), "_cube_kernels_ext", work))

@@ -350,7 +350,6 @@ def test_a_long_file_over_many_rounds_stays_small(database: Database, tmp_path: 
         assert sizes["agent-trace"] < 400_000
         assert sizes["sarif"] < 400_000
         assert sizes["prov"] < 4_000_000
-        print(sizes)  # noqa: T201
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What a process knows of its last revision changes no row: not with other writers, and not after a rollback."""
 
-import os
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -16,7 +15,7 @@ from schema.database import Database
 from schema.errors import BadInput, NotFound
 from schema.last_states import KEPT_BYTES, KEPT_TASKS, LastState, LiveRows, Stamp, forget, recall, remember
 from schema.snippets import FAILURE_CHARACTERS, FailureCause, benchmark_id, read_files, write_revision
-from schema.tables import Cohort, Run, Task
+from tests.support.tasks import bare_task
 
 State = dict[str, str]
 
@@ -39,16 +38,7 @@ def other(database_url: str) -> Iterator[Database]:
 
 def new_task(database: Database) -> int:
     with database.transaction() as session:
-        cohort = Cohort(name="c", digest=os.urandom(8).hex(), manifest={})
-        session.add(cohort)
-        session.flush()
-        run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-        session.add(run)
-        session.flush()
-        task = Task(run_id=run.id, name="Add", level="L1", trial=0)
-        session.add(task)
-        session.flush()
-        return task.id
+        return bare_task(session)
 
 
 def write(session: Session, task: int, files: State, number: int, restores: int | None = None) -> int:

@@ -4,8 +4,6 @@ The kernels of tests/kernels/rewrites differ in shape from the entries' examples
 for loops, TBuf and TQue, templates, helpers. All are compiled together twice, before and after.
 """
 
-import importlib.machinery
-import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +15,7 @@ import torch
 from kb.context import RewriteContext
 from kb.entry import Entry, load_entries
 from kb.rewrite import Proposal, propose
-from npu_worker.toolchains import SimToolchain
+from tests.support.extension import compiled, loaded
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "rewrites" / "kernel"
 ROWS, COLS = 5, 77
@@ -131,16 +129,7 @@ def first_proposal(trial: Trial) -> Proposal:
 
 def built(files: dict[str, str], name: str, home: Path) -> ModuleType:
     home.mkdir()
-    build = SimToolchain().compile(files, workdir=home, extension_name=name)
-    assert build.binary is not None, build.compilation.log
-    library = home / f"{name}.so"
-    library.write_bytes(build.binary)
-    loader = importlib.machinery.ExtensionFileLoader(name, str(library))
-    spec = importlib.util.spec_from_loader(name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return loaded(compiled(files, name, home))
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,5 @@
 """Cores, cross-core waits, races, the shadow of local memory, and flags, on real kernels compiled once."""
 
-import importlib.machinery
-import importlib.util
 import os
 from pathlib import Path
 from types import ModuleType
@@ -10,7 +8,7 @@ import pytest
 import torch
 
 from npu_worker.sim.report import read_report
-from npu_worker.toolchains import SimToolchain
+from tests.support.extension import compiled, loaded, sources
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "cores"
 SHADOWED, CROSSED, PIPED = 0, 1, 2
@@ -20,18 +18,7 @@ MIXED, TYPED, CUBE_ONLY = 0, 1, 2
 @pytest.fixture(scope="module")
 def cores(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     work = tmp_path_factory.mktemp("cores")
-    files = {f"kernel/{path.name}": path.read_text() for path in KERNELS.iterdir()}
-    build = SimToolchain().compile(files, workdir=work, extension_name="_sim_cores_ext", timeout=280)
-    assert build.compilation.ok, build.compilation.log
-    assert build.binary is not None
-    library = work / "_sim_cores_ext.so"
-    library.write_bytes(build.binary)
-    loader = importlib.machinery.ExtensionFileLoader("_sim_cores_ext", str(library))
-    spec = importlib.util.spec_from_loader("_sim_cores_ext", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return loaded(compiled(sources(KERNELS), "_sim_cores_ext", work))
 
 
 class Bench:

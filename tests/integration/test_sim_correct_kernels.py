@@ -4,8 +4,6 @@ A simulator that cries wolf is turned off. Each kernel runs in block order and i
 several, on sizes that have tails.
 """
 
-import importlib.machinery
-import importlib.util
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,7 +14,7 @@ import pytest
 import torch
 
 from npu_worker.sim.report import read_report
-from npu_worker.toolchains import SimToolchain
+from tests.support.extension import compiled, loaded, sources
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "idioms"
 EMPTY = torch.zeros(1)
@@ -237,18 +235,7 @@ IDIOMS = [idiom for family in FAMILIES for idiom in family()]
 @pytest.fixture(scope="module")
 def idioms(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     work = tmp_path_factory.mktemp("idioms")
-    files = {f"kernel/{path.name}": path.read_text() for path in KERNELS.iterdir()}
-    build = SimToolchain().compile(files, workdir=work, extension_name="_sim_idioms_ext", timeout=280)
-    assert build.compilation.ok, build.compilation.log
-    assert build.binary is not None
-    library = work / "_sim_idioms_ext.so"
-    library.write_bytes(build.binary)
-    loader = importlib.machinery.ExtensionFileLoader("_sim_idioms_ext", str(library))
-    spec = importlib.util.spec_from_loader("_sim_idioms_ext", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return loaded(compiled(sources(KERNELS), "_sim_idioms_ext", work))
 
 
 def test_there_are_forty_kernels() -> None:

@@ -1,7 +1,5 @@
 """What the simulator counts for a launch, against what the kernel's source says it does."""
 
-import importlib.machinery
-import importlib.util
 import json
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import pytest
 import torch
 
-from npu_worker.toolchains import SimToolchain
+from tests.support.extension import compiled, loaded, sources
 
 SOURCES = Path(__file__).parents[1] / "bench" / "sim_add"
 ELEMENTS, CORES, TILE = 8 * 8192, 8, 2048
@@ -18,17 +16,7 @@ ELEMENTS, CORES, TILE = 8 * 8192, 8, 2048
 @pytest.fixture(scope="module")
 def add(tmp_path_factory: pytest.TempPathFactory) -> Any:
     home = tmp_path_factory.mktemp("cost")
-    files = {f"kernel/{path.name}": path.read_text() for path in SOURCES.iterdir()}
-    build = SimToolchain().compile(files, workdir=home, extension_name="_cost_ext", timeout=280)
-    assert build.binary is not None, build.compilation.log
-    library = home / "_cost_ext.so"
-    library.write_bytes(build.binary)
-    loader = importlib.machinery.ExtensionFileLoader("_cost_ext", str(library))
-    spec = importlib.util.spec_from_loader("_cost_ext", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return loaded(compiled(sources(SOURCES), "_cost_ext", home))
 
 
 def costs(path: Path) -> list[dict[str, Any]]:

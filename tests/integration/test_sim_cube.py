@@ -1,7 +1,5 @@
 """The cube: the Matmul object, LoadData, Mmad and Fixpipe on the simulator, against NumPy and torch."""
 
-import importlib.machinery
-import importlib.util
 import math
 import re
 from collections.abc import Sequence
@@ -16,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from npu_worker.sim.report import read_report
-from npu_worker.toolchains import SimToolchain
+from tests.support.extension import compiled, loaded, sources
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "cube"
 #: The fields of TCubeTiling in their order in memory, as public kernels copy it.
@@ -45,18 +43,7 @@ ALL, BLOCKS, LOCAL_RESULT, ASYNCHRONOUS, BATCH, LOCAL_LEFT, PARTIAL, NO_ITERATE,
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     work = tmp_path_factory.mktemp("cube")
-    files = {f"kernel/{path.name}": path.read_text() for path in KERNELS.iterdir()}
-    build = SimToolchain().compile(files, workdir=work, extension_name="_cube_kernels_ext", timeout=280)
-    assert build.compilation.ok, build.compilation.log
-    assert build.binary is not None
-    library = work / "_cube_kernels_ext.so"
-    library.write_bytes(build.binary)
-    loader = importlib.machinery.ExtensionFileLoader("_cube_kernels_ext", str(library))
-    spec = importlib.util.spec_from_loader("_cube_kernels_ext", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return loaded(compiled(sources(KERNELS), "_cube_kernels_ext", work))
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """The cube unit's own calls on the simulator: ND to NZ copies, LoadData in its forms, Mmad, Fixpipe, against torch."""
 
-import importlib.machinery
-import importlib.util
 import math
 import struct
 from collections.abc import Mapping
@@ -14,7 +12,7 @@ import pytest
 import torch
 
 from npu_worker.sim.report import read_report
-from npu_worker.toolchains import SimToolchain
+from tests.support.extension import compiled, loaded, sources
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "cube"
 HALF_FLOAT, HALF, BFLOAT, FLOAT, INT8, INT8_HALF, HALF_INT8 = range(7)
@@ -36,18 +34,7 @@ ROWS, FRACTALS, IN_STEPS, CHAIN = range(4)
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     work = tmp_path_factory.mktemp("cube_units")
-    files = {f"kernel/{path.name}": path.read_text() for path in KERNELS.iterdir()}
-    build = SimToolchain().compile(files, workdir=work, extension_name="_cube_kernels_ext", timeout=280)
-    assert build.compilation.ok, build.compilation.log
-    assert build.binary is not None
-    library = work / "_cube_kernels_ext.so"
-    library.write_bytes(build.binary)
-    loader = importlib.machinery.ExtensionFileLoader("_cube_kernels_ext", str(library))
-    spec = importlib.util.spec_from_loader("_cube_kernels_ext", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return loaded(compiled(sources(KERNELS), "_cube_kernels_ext", work))
 
 
 @pytest.fixture

@@ -1,7 +1,5 @@
 """High-level calls against NumPy and torch, and against what their documentation prints."""
 
-import importlib.machinery
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -11,7 +9,7 @@ import pytest
 import torch
 
 from npu_worker.sim.report import read_report
-from npu_worker.toolchains import SimToolchain
+from tests.support.extension import compiled, loaded, sources
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "high_level"
 LANES = 2048
@@ -21,18 +19,7 @@ Array = np.ndarray[Any, Any]
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     work = tmp_path_factory.mktemp("high_level")
-    files = {f"kernel/{path.name}": path.read_text() for path in KERNELS.iterdir()}
-    build = SimToolchain().compile(files, workdir=work, extension_name="_sim_calls_ext", timeout=280)
-    assert build.compilation.ok, build.compilation.log
-    assert build.binary is not None
-    library = work / "_sim_calls_ext.so"
-    library.write_bytes(build.binary)
-    loader = importlib.machinery.ExtensionFileLoader("_sim_calls_ext", str(library))
-    spec = importlib.util.spec_from_loader("_sim_calls_ext", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return loaded(compiled(sources(KERNELS), "_sim_calls_ext", work))
 
 
 class Call:

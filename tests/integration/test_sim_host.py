@@ -1,37 +1,20 @@
 """What a kernel's host side needs: tiling data on both sides, torch's operator library, the host runtime."""
 
-import importlib.machinery
-import importlib.util
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
 
-from npu_worker.toolchains import SimToolchain
+from tests.support.extension import compiled, loaded, sources
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "host"
-
-
-def load(name: str, binary: bytes, directory: Path) -> ModuleType:
-    library = directory / f"{name}.so"
-    library.write_bytes(binary)
-    loader = importlib.machinery.ExtensionFileLoader(name, str(library))
-    spec = importlib.util.spec_from_loader(name, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
 def host(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     work = tmp_path_factory.mktemp("host")
-    files = {f"kernel/{path.name}": path.read_text() for path in KERNELS.iterdir()}
-    build = SimToolchain().compile(files, workdir=work, extension_name="_sim_host_ext", timeout=280)
-    assert build.compilation.ok, build.compilation.log
-    assert build.binary is not None
-    return load("_sim_host_ext", build.binary, work)
+    return loaded(compiled(sources(KERNELS), "_sim_host_ext", work))
 
 
 def test_kernel_sees_the_tiling_struct_that_the_host_registered(host: ModuleType) -> None:

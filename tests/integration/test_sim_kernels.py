@@ -1,7 +1,5 @@
 """Real kernels, compiled once and run on the simulator, against NumPy and ml_dtypes."""
 
-import importlib.machinery
-import importlib.util
 import time
 from pathlib import Path
 from types import ModuleType
@@ -13,8 +11,8 @@ import pytest
 import torch
 
 from npu_worker.sim.report import read_report
-from npu_worker.toolchains import SimToolchain
 from schema.results import Finding
+from tests.support.extension import compiled, loaded, sources
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "sim"
 ALL_HALVES = np.arange(65536, dtype=np.uint16).view(np.float16)
@@ -37,18 +35,7 @@ def as_numpy(tensor: torch.Tensor) -> np.ndarray[Any, Any]:
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     work = tmp_path_factory.mktemp("sim")
-    files = {f"kernel/{path.name}": path.read_text() for path in KERNELS.iterdir()}
-    build = SimToolchain().compile(files, workdir=work, extension_name="_sim_kernels_ext", timeout=280)
-    assert build.compilation.ok, build.compilation.log
-    assert build.binary is not None
-    library = work / "_sim_kernels_ext.so"
-    library.write_bytes(build.binary)
-    loader = importlib.machinery.ExtensionFileLoader("_sim_kernels_ext", str(library))
-    spec = importlib.util.spec_from_loader("_sim_kernels_ext", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return loaded(compiled(sources(KERNELS), "_sim_kernels_ext", work))
 
 
 @pytest.fixture

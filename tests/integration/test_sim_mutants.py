@@ -4,8 +4,6 @@ The rule stands in the comment behind each `case` of tests/kernels/mutants/*.cpp
 caught by are read, and changed, together. All are compiled once.
 """
 
-import importlib.machinery
-import importlib.util
 import os
 import re
 from collections.abc import Iterator
@@ -17,9 +15,9 @@ import pytest
 import torch
 
 from npu_worker.sim.report import read_report
-from npu_worker.toolchains import SimToolchain
 from npu_worker.toolchains.sim import SIM_DIRECTORY
 from schema.results import Finding
+from tests.support.extension import compiled, loaded, sources
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "mutants"
 CASE = re.compile(r"^ {8}case (\d+):.*?// ([a-z]+(?:-[a-z0-9]+)*)\b", re.MULTILINE)
@@ -42,20 +40,11 @@ LENGTH = 1024
 @pytest.fixture(scope="module")
 def mutants(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
     work = tmp_path_factory.mktemp("mutants")
-    files = {f"kernel/{path.name}": path.read_text() for path in KERNELS.iterdir()}
-    build = SimToolchain().compile(files, workdir=work, extension_name="_sim_mutants_ext", timeout=280)
-    assert build.compilation.ok, build.compilation.log
-    assert build.binary is not None
-    library = work / "_sim_mutants_ext.so"
-    library.write_bytes(build.binary)
-    loader = importlib.machinery.ExtensionFileLoader("_sim_mutants_ext", str(library))
-    spec = importlib.util.spec_from_loader("_sim_mutants_ext", loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
+    library = compiled(sources(KERNELS), "_sim_mutants_ext", work)
     with pytest.MonkeyPatch.context() as patch:
         # Read once, at the first launch: a loop without an end is given up soon.
         patch.setenv("OPMEND_SIM_STEPS", "100000")
-        loader.exec_module(module)
+        module = loaded(library)
         yield module
 
 

@@ -9,7 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tests.support.sim_vector import Array, as_torch, build, load, same, steps_apart
+from tests.support.extension import loaded
+from tests.support.sim_vector import Array, as_torch, build, same, steps_apart
 
 ALL_HALVES = np.arange(65536, dtype=np.uint16).view(np.float16)
 ALL_BFLOATS = np.arange(65536, dtype=np.uint16).view(ml_dtypes.bfloat16)
@@ -21,7 +22,7 @@ MODES = ("none", "rint", "floor", "ceil", "round", "trunc", "odd")
 
 @pytest.fixture(scope="module")
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    return load(build(tmp_path_factory.mktemp("sim-vector")))
+    return loaded(build(tmp_path_factory.mktemp("sim-vector")))
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,8 @@ import pytest
 from npu_worker.sim.report import read_report
 from npu_worker.toolchains import SimToolchain
 from schema.results import FailureType
-from tests.support.sim_vector import Array, as_torch, build, load
+from tests.support.extension import loaded
+from tests.support.sim_vector import Array, as_torch, build
 
 LT, GT, EQ, LE, GE, NE = range(6)
 RNG = np.random.default_rng(21)
@@ -29,7 +30,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def kernels(library: Path) -> ModuleType:
-    return load(library)
+    return loaded(library)
 
 
 @pytest.fixture
@@ -479,8 +480,9 @@ def test_calls_of_an_older_soc(library: Path, tmp_path: Path) -> None:
 import sys; sys.path[:0] = {sys.path!r}
 import numpy as np
 from pathlib import Path
-from tests.support.sim_vector import as_torch, load
-kernels = load(Path({str(library)!r}))
+from tests.support.extension import loaded
+from tests.support.sim_vector import as_torch
+kernels = loaded(Path({str(library)!r}))
 def run(op, x, w, z):
     out = z.copy()
     spare = np.zeros(8, np.uint32)

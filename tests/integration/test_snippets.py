@@ -1,9 +1,7 @@
 """The snippet store and lineage against a real Postgres."""
 
-import os
 import random
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -27,21 +25,13 @@ from schema.snippets import (
     snippets_at,
     write_revision,
 )
-from schema.tables import Cohort, Run, Snippet, SnippetFailure, Task
+from schema.tables import Snippet, SnippetFailure
+from tests.support.tasks import bare_task
 
 
 def new_task(database: Database) -> int:
     with database.transaction() as session:
-        cohort = Cohort(name="c", digest=os.urandom(8).hex(), manifest={})
-        session.add(cohort)
-        session.flush()
-        run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-        session.add(run)
-        session.flush()
-        task = Task(run_id=run.id, name="Add", level="L1", trial=0)
-        session.add(task)
-        session.flush()
-        return task.id
+        return bare_task(session)
 
 
 @pytest.fixture
@@ -397,7 +387,7 @@ def test_every_revision_comes_back(database: Database, states: list[dict[str, st
 def test_a_long_file_over_many_rounds(database: Database, task: int) -> None:
     chosen = random.Random(2)
     lines = [f"    value_{n} = compute({n}, tile);\n" for n in range(2_000)]
-    states, seconds = ["".join(lines)], []
+    states = ["".join(lines)]
     with database.transaction() as session:
         initial(session, task, {"a.cpp": states[0]})
     for round in range(1, 21):
@@ -407,19 +397,10 @@ def test_a_long_file_over_many_rounds(database: Database, task: int) -> None:
                 f"    new_{round}_{at}_{n}();\n" for n in range(chosen.randrange(4))
             ]
         states.append("".join(lines))
-        started = time.perf_counter()
         with database.transaction() as session:
             repair(session, task, round, {"a.cpp": states[-1]})
-        seconds.append(time.perf_counter() - started)
     with database.transaction() as session:
         for revision, state in enumerate(states):
             assert read_files(session, task, revision=revision) == {"a.cpp": state}
         longest = session.execute(text("SELECT max(length(position_key)) FROM snippets")).scalar_one()
-        started = time.perf_counter()
-        why(session, task, "a.cpp", 1_000)
-        asked = time.perf_counter() - started
     assert longest <= 6
-    # Generous: the machine is shared. Ratios against git belong to the benchmarks.
-    assert sorted(seconds)[10] < 2
-    assert asked < 1
-    print(f"revision {sorted(seconds)[10] * 1e3:.0f} ms, why {asked * 1e3:.0f} ms")  # noqa: T201

@@ -1,16 +1,13 @@
 """The extension of tests/kernels/sim_vector, and arrays for it."""
 
-import importlib.machinery
-import importlib.util
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import torch
 
-from npu_worker.toolchains import SimToolchain
+from tests.support.extension import compiled, sources
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "sim_vector"
 NAME = "_sim_vector_ext"
@@ -19,22 +16,7 @@ Array = np.ndarray[Any, Any]
 
 def build(work: Path) -> Path:
     """The library; the object cache makes every build after the first a link."""
-    files = {f"kernel/{path.name}": path.read_text() for path in KERNELS.iterdir()}
-    result = SimToolchain().compile(files, workdir=work, extension_name=NAME, timeout=280)
-    assert result.compilation.ok, result.compilation.log
-    assert result.binary is not None
-    library = work / f"{NAME}.so"
-    library.write_bytes(result.binary)
-    return library
-
-
-def load(library: Path) -> ModuleType:
-    loader = importlib.machinery.ExtensionFileLoader(NAME, str(library))
-    spec = importlib.util.spec_from_loader(NAME, loader)
-    assert spec is not None
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+    return compiled(sources(KERNELS), NAME, work)
 
 
 def as_torch(array: Array) -> torch.Tensor:
