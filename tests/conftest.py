@@ -17,7 +17,6 @@ from coordinator.local.postgres import EmbeddedPostgres
 from coordinator.local.redis import EmbeddedRedis
 from schema.database import Database
 
-
 # Files over one set of kernels stay together: the second finds the objects that the first compiled.
 _SAME_KERNELS = {
     "test_sim_cube.py": "cube",
