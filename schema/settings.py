@@ -105,16 +105,6 @@ class Settings(BaseSettings):
             raise BadInput("DATABASE_URL is not set", mend="set it, or start workers with `opmend up`")
         return self.database_url
 
-    def require_broker_url(self) -> str:
-        """BROKER_URL of a worker or coordinator process; `opmend` sets it for the ones it starts.
-
-        Raises:
-            BadInput: it is not set.
-        """
-        if self.broker_url is None:
-            raise BadInput("BROKER_URL is not set", mend="set it, or start workers with `opmend up`")
-        return self.broker_url
-
     @property
     def root(self) -> Path:
         """The absolute `home`."""

@@ -188,19 +188,23 @@ def cancel(
 
     from coordinator.cli.output import print_json
     from coordinator.cli.store import reading
-    from coordinator.engine.requests import cancel_task
+    from coordinator.engine.requests import cancel_run, cancel_task
     from coordinator.report.lookup import find_run, find_task, tasks_of
     from schema.errors import BadInput
 
     if run is not None and task is not None:
         raise BadInput("a run and a task were named", mend="name one of them")
+    author = getpass.getuser()
     with reading() as session:
-        chosen = [find_task(session, task)] if task is not None else tasks_of(session, find_run(session, run))
-        cancelled = sum(cancel_task(session, one.id, author=getpass.getuser()) for one in chosen)
+        if task is not None:
+            asked, cancelled = 1, int(cancel_task(session, find_task(session, task).id, author=author))
+        else:
+            found = find_run(session, run)
+            asked, cancelled = len(tasks_of(session, found)), cancel_run(session, found.id, author=author)
     if json:
-        print_json({"cancelled": cancelled, "tasks": len(chosen)})
+        print_json({"cancelled": cancelled, "tasks": asked})
         return
-    typer.echo(f"cancelled {cancelled} of {len(chosen)} tasks; the coordinator ends them")
+    typer.echo(f"cancelled {cancelled} of {asked} tasks; the coordinator ends them")
 
 
 def report_command(
