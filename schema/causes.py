@@ -20,7 +20,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from schema.errors import NotFound
-from schema.snippets import revision_at
+from schema.reading import revision_at
 from schema.tables import Blob, File, Revision
 
 SnippetKey = tuple[int, str]  # file id, position key

@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.resources import as_file, files
 
-import alembic.command
-import alembic.config
-from sqlalchemy import Engine, create_engine, text
+from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.orm import Session
@@ -32,6 +30,20 @@ def sqlalchemy_url(url: str) -> str:
             mend="opmend needs Postgres: postgresql://user@host:5432/name",
         )
     return parsed.set(drivername="postgresql+psycopg").render_as_string(hide_password=False)
+
+
+def newest_version() -> str:
+    """The version of the schema that this code is written for: the last migration's."""
+    versions = files("schema") / "migrations" / "versions"
+    return max(one.name.split("_")[0] for one in versions.iterdir() if one.name[:1].isdigit())
+
+
+def _version(connection: Connection) -> str | None:
+    """Which version the schema has; None before the first migration."""
+    if connection.execute(text("SELECT to_regclass('alembic_version')")).scalar_one() is None:
+        return None
+    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar_one_or_none()
+    return None if found is None else str(found)
 
 
 class Database:
@@ -81,6 +93,16 @@ class Database:
 
     def migrate(self) -> None:
         """Bring the schema to the newest version. Safe to call from several processes at once."""
+        try:
+            with self.engine.connect() as connection:
+                if _version(connection) == newest_version():
+                    return
+        except OperationalError as error:
+            raise self._unavailable(error) from error
+        # Every command calls this, and almost none has anything to migrate.
+        import alembic.command
+        import alembic.config
+
         try:
             with as_file(files("schema") / "migrations") as scripts, self.engine.connect() as connection:
                 config = alembic.config.Config()

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sqlalchemy.orm import Session
 
 from schema.causes import PLAINLY, Failure, asking, file_ever, locate
-from schema.snippets import revision_at
+from schema.reading import revision_at
 
 
 @dataclass(frozen=True, kw_only=True)

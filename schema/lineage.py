@@ -27,7 +27,7 @@ from schema.causes import (
 )
 from schema.errors import NotFound
 from schema.file_history import BlamedLine, FileChange, Tombstone, blame, history, visible
-from schema.snippets import StoredSnippet, revision_at
+from schema.reading import StoredSnippet, revision_at
 from schema.tables import Snippet
 
 __all__ = [

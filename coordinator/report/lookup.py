@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from schema.causes import suggestion
 from schema.errors import BadInput, NotFound
 from schema.events import RoundStarted
-from schema.snippets import revision_at
+from schema.reading import revision_at
 from schema.tables import Event, File, Revision, Run, Task
 
 RUN_HINT = "`opmend run cohorts/starter` makes a run"

@@ -2,15 +2,17 @@
 
 import os
 import pathlib
+from importlib.resources import as_file, files
 
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError
 
 from schema.blobs import get_tree, put_tree, tree_digest
-from schema.database import Database, sqlalchemy_url
+from schema.database import Database, newest_version, sqlalchemy_url
 from schema.errors import BadInput, DatabaseUnavailable, NotFound
 from schema.migrations import history, sealing
 from schema.tables import Base, Cohort, Event, Run, Task
@@ -93,3 +95,10 @@ def test_a_database_that_refuses_says_what_where_and_how(tmp_path: pathlib.Path)
     assert "DATABASE_URL" in str(caught.value)
     with pytest.raises(BadInput):
         sqlalchemy_url("mysql://x/y")
+
+
+def test_the_newest_version_is_alembic_s(database: Database) -> None:
+    with as_file(files("schema") / "migrations") as scripts:
+        assert ScriptDirectory(str(scripts)).get_heads() == [newest_version()]
+    with database.engine.connect() as connection:
+        assert MigrationContext.configure(connection).get_current_revision() == newest_version()

@@ -101,9 +101,10 @@ def test_two_links_to_each_other_end(tmp_path: Path) -> None:
 
 
 def test_links_that_double_folders_again_and_again_end(tmp_path: Path) -> None:
-    for number in range(30):
+    # 2**13 paths are more than enough. The kernel gives up on a path at 40 links, and counts those of a second look.
+    for number in range(14):
         (tmp_path / f"d{number}").mkdir()
-    for number in range(29):
+    for number in range(13):
         (tmp_path / f"d{number}" / "left").symlink_to(f"../d{number + 1}")
         (tmp_path / f"d{number}" / "right").symlink_to(f"../d{number + 1}")
     with pytest.raises(WorkspaceError, match=f"more than {MOST_FOLDERS} folders"):
