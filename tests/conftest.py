@@ -25,6 +25,9 @@ _SAME_KERNELS = {
     "test_sim_vector_forms.py": "vector",
 }
 
+# Acceptance tests that need no stack.
+_OWN_HOME = {"test_check_command.py", "test_command.py", "test_wheel.py"}
+
 
 class Rooms(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
     """Who runs what with several workers: a file stays on one, and so do all that share the acceptance stack.
@@ -35,8 +38,9 @@ class Rooms(LoadScopeScheduling):  # type: ignore[misc]  # xdist has no types
 
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.split("::", 1)[0]
-        shared = "/acceptance/" in path and not path.endswith("/test_wheel.py")
-        return "acceptance" if shared else _SAME_KERNELS.get(path.rpartition("/")[2], path)
+        name = path.rpartition("/")[2]
+        shared = "/acceptance/" in path and name not in _OWN_HOME
+        return "acceptance" if shared else _SAME_KERNELS.get(name, path)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:

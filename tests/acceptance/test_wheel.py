@@ -199,6 +199,7 @@ def test_the_shipped_cohort_is_the_checkout_s(opmend: Opmend) -> None:
     assert there["digest"] == json.loads(here.stdout)["digest"]
 
 
+@pytest.mark.slow  # a new home for the simulator: its headers are compiled again
 @pytest.mark.timeout(RUN_SECONDS + 60)
 def test_a_run_works_there(opmend: Opmend) -> None:
     cohort = lay_out_cohort(opmend.folder / "tiny", ["TailAdd"])
