@@ -2,7 +2,9 @@
 
 Source: TraceCoder, sections 4 and 5, with the repairs of research/provenance.md: lineage is an edge
 table (a key alone can't name a move across files), the version pointer is a monotone revision (two
-fixes in one round would hide each other), and key columns sort by bytes (COLLATE "C").
+fixes in one round would hide each other), and key columns sort by bytes (COLLATE "C"). That a snippet's file, an
+edge's two snippets and a failure's snippet and benchmark are there is asked by triggers, once a statement
+(schema.migrations.references), and not by foreign keys.
 """
 
 from sqlalchemy import (
@@ -83,7 +85,7 @@ class Snippet(Base):
     )
 
     file_id: Mapped[int] = mapped_column(
-        BigInteger, ForeignKey("files.id", ondelete="RESTRICT"), primary_key=True
+        BigInteger, primary_key=True, autoincrement=False, doc="a row of files"
     )
     position_key: Mapped[str] = _key(primary_key=True)
     content: Mapped[str] = mapped_column(
@@ -106,16 +108,6 @@ class LineageEdge(Base):
     __tablename__ = "lineage"
     __table_args__ = (
         UniqueConstraint("child_file_id", "child_key", "parent_file_id", "parent_key"),
-        ForeignKeyConstraint(
-            ["child_file_id", "child_key"],
-            ["snippets.file_id", "snippets.position_key"],
-            name="fk_lineage_child",
-        ),
-        ForeignKeyConstraint(
-            ["parent_file_id", "parent_key"],
-            ["snippets.file_id", "snippets.position_key"],
-            name="fk_lineage_parent",
-        ),
         Index("ix_lineage_parent", "parent_file_id", "parent_key"),
     )
 
@@ -163,7 +155,6 @@ class SnippetFailure(Base):
     __tablename__ = "snippet_failures"
     __table_args__ = (
         UniqueConstraint("file_id", "position_key", "revision", "benchmark_id"),
-        ForeignKeyConstraint(["file_id", "position_key"], ["snippets.file_id", "snippets.position_key"]),
         Index("ix_snippet_failures_benchmark", "benchmark_id"),
     )
 
@@ -172,7 +163,7 @@ class SnippetFailure(Base):
     position_key: Mapped[str] = _key()
     revision: Mapped[int] = mapped_column(Integer)
     round: Mapped[int] = mapped_column(Integer)
-    benchmark_id: Mapped[int] = mapped_column(BigInteger, ForeignKey("benchmarks.id", ondelete="RESTRICT"))
+    benchmark_id: Mapped[int] = mapped_column(BigInteger, doc="a row of benchmarks")
     failure_output: Mapped[str] = mapped_column(doc="capped and redacted; the whole text is in the blob")
     failure_blob: Mapped[str | None] = mapped_column(
         Text(collation="C"), ForeignKey("blobs.digest", ondelete="RESTRICT")

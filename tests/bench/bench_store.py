@@ -41,13 +41,15 @@ def revised(chosen: random.Random, lines: list[str], *, hot: str | None = None) 
         count = chosen.randrange(1, 21)
         # What a repair does to a hunk: most lines are edited, some go, some come.
         fresh = []
-        for line in new[start : start + count]:
+        for index in range(start, start + count):
+            line = new[index]
             dice = chosen.random()
-            code = line.split("//")[
-                0
-            ].strip()  # an edited line has a comment behind it, and can be edited again
-            if not (code.endswith(";") or not code) or (hot is not None and hot in line):
-                fresh.append(line)  # functions and braces stay, or it would be no C++
+            # An edited line has a comment behind it, and can be edited again.
+            code = line.split("//")[0].strip()
+            # Functions, braces and what is between functions stay, or it would be no C++.
+            between = not code and not new[index + 1].startswith(" " * 8)
+            if (code and not code.endswith(";")) or between or (hot is not None and hot in line):
+                fresh.append(line)
             elif not code:
                 fresh += [line] if dice < 0.8 else [statement(chosen, 2)]
             elif dice < 0.6 and len(line) < 120:

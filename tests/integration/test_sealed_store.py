@@ -2,7 +2,7 @@
 
 import pytest
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from schema.database import Database
 from schema.migrations import history, sealing
@@ -168,6 +168,54 @@ def test_nothing_is_told_of_a_sealed_revision_later(database: Database, task: in
         ),
         "is sealed",
     )
+
+
+EDGE = "INSERT INTO lineage (child_file_id, child_key, parent_file_id, parent_key, kind) "
+FAILURE = (
+    "INSERT INTO snippet_failures (file_id, position_key, revision, round, benchmark_id, failure_output) "
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        (INSERT.format("") + "VALUES (4711, 'V', 'x', 3, 3)", "files that is not there: file_id = 4711"),
+        (
+            EDGE + "SELECT file_id, 'nokey', file_id, position_key, 'moved' FROM snippets LIMIT 1",
+            "there: child_file_id, child_key = .*, nokey",
+        ),
+        (
+            EDGE + "SELECT 4711, position_key, file_id, position_key, 'moved' FROM snippets LIMIT 1",
+            "there: child_file_id, child_key = 4711",
+        ),
+        (
+            EDGE + "SELECT file_id, position_key, file_id, 'nokey', 'moved' FROM snippets LIMIT 1",
+            "there: parent_file_id, parent_key = .*, nokey",
+        ),
+        (
+            FAILURE + "SELECT s.file_id, 'nokey', 3, 3, b.id, 'x' FROM snippets s, benchmarks b LIMIT 1",
+            "snippets that is not there: file_id, position_key = .*, nokey",
+        ),
+        (
+            FAILURE + "SELECT file_id, position_key, 3, 3, 4711, 'x' FROM snippets LIMIT 1",
+            "benchmarks that is not there: benchmark_id = 4711",
+        ),
+    ],
+)
+def test_a_row_names_only_what_is_there(database: Database, task: int, statement: str, said: str) -> None:
+    with pytest.raises(IntegrityError, match=said):
+        into_an_open_revision(database, statement)
+    whole(database, task)
+
+
+def test_one_stray_row_among_good_ones_is_found(database: Database, task: int) -> None:
+    with pytest.raises(IntegrityError, match="benchmark_id = 4711"):
+        into_an_open_revision(
+            database,
+            FAILURE + "SELECT file_id, position_key, 3, 3, b, 'x' FROM snippets, "
+            "(SELECT id FROM benchmarks UNION ALL SELECT 4711) AS b (b)",
+        )
+    whole(database, task)
 
 
 def test_revisions_count_on(database: Database, task: int) -> None:
