@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import psycopg
-from sqlalchemy import select, text
+from sqlalchemy import select
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
@@ -156,13 +156,14 @@ def failures_by_row(answer: Answer) -> dict[tuple[int, str, int], list[Failure]]
     return of_rows
 
 
-_LOCATE = text("""
-SELECT f.id, r.revision, r.round, newest.revision AS newest, b.data
-FROM (SELECT max(revision) FROM revisions WHERE task_id = :task_id) AS newest (revision)
-JOIN revisions r ON r.task_id = :task_id AND r.revision = coalesce(CAST(:revision AS integer), newest.revision)
-JOIN files f ON f.task_id = :task_id AND f.path = :path
+_LOCATE = """
+SELECT f.id, r.revision, r.round, newest.revision, b.data
+FROM (SELECT max(revision) FROM revisions WHERE task_id = %(task_id)s) AS newest (revision)
+JOIN revisions r ON r.task_id = %(task_id)s
+    AND r.revision = coalesce(CAST(%(revision)s AS integer), newest.revision)
+JOIN files f ON f.task_id = %(task_id)s AND f.path = %(path)s
 JOIN blobs b ON b.digest = r.tree
-""")
+"""
 
 
 def locate(session: Session, task_id: int, path: str, revision: int | None) -> Located:
@@ -178,14 +179,21 @@ def locate(session: Session, task_id: int, path: str, revision: int | None) -> L
         NotFound: no such task or revision, or it does not have the file; the message says which round has it, or
             which files there are.
     """
-    found = session.execute(_LOCATE, {"task_id": task_id, "path": path, "revision": revision}).one_or_none()
-    if found is not None and path in json.loads(bytes(found.data)):
-        return Located(
-            file_id=found.id,
-            revision=found.revision,
-            round=found.round,
-            newest=found.revision == found.newest,
-        )
+    with asking(session, locating(task_id, path, revision)) as (answer,):
+        pass
+    return located(session, task_id, path, revision, answer)
+
+
+def locating(task_id: int, path: str, revision: int | None) -> Question:
+    """What `locate` asks, to be sent with other questions; `located` reads the answer."""
+    return _LOCATE, {"task_id": task_id, "path": path, "revision": revision}
+
+
+def located(session: Session, task_id: int, path: str, revision: int | None, answer: Answer) -> Located:
+    """As `locate`, from the answer to `locating`."""
+    for file_id, at_revision, round, newest, manifest in answer:
+        if path in json.loads(manifest):
+            return Located(file_id=file_id, revision=at_revision, round=round, newest=at_revision == newest)
     at = revision_at(session, task_id, revision=revision)
     file_ever(session, task_id, path)
     raise _elsewhere(session, task_id, path, at)

@@ -23,7 +23,8 @@ from schema.causes import (
     failures_question,
     file_ever,
     filled,
-    locate,
+    located,
+    locating,
 )
 from schema.errors import NotFound
 from schema.file_history import BlamedLine, FileChange, Tombstone, blame, history, visible
@@ -163,7 +164,8 @@ FROM walk w CROSS JOIN LATERAL (
 """
 
 _AT_LINE = (
-    "SELECT s.file_id, s.position_key FROM snippets s WHERE s.file_id = %(file_id)s AND {visible} "
+    "SELECT s.file_id, s.position_key FROM snippets s "
+    "WHERE s.file_id = (SELECT id FROM files WHERE task_id = %(task_id)s AND path = %(path)s) AND {visible} "
     "ORDER BY s.position_key OFFSET %(before)s LIMIT 1"
 )
 _WALK_FROM_NEWEST_LINE = _WALK.format(asked=_AT_LINE.format(visible=visible(newest=True)))
@@ -232,12 +234,15 @@ def why(session: Session, task_id: int, path: str, line: int, revision: int | No
     Raises:
         NotFound: no such task, revision, file or line.
     """
-    at = locate(session, task_id, path, revision)
-    if line > 0:
-        walk = _WALK_FROM_NEWEST_LINE if at.newest else _WALK_FROM_LINE
-        found = ask(session, walk, file_id=at.file_id, revision=at.revision, before=line - 1)
-        if found:
-            return _explain(session, task_id, path, found, at.revision, line)
+    # Of a file that is not there, no line is; so the walk need not wait until the file is found.
+    walk = _WALK_FROM_NEWEST_LINE if revision is None else _WALK_FROM_LINE
+    asked = {"task_id": task_id, "path": path, "revision": revision, "before": max(line - 1, 0)}
+    with asking(session, locating(task_id, path, revision), (walk, asked)) as (place, walked):
+        pass
+    at = located(session, task_id, path, revision, place)
+    found = walked.fetchall()
+    if line > 0 and found:
+        return _explain(session, task_id, path, found, at.revision, line)
     query = f"SELECT count(*) FROM snippets s WHERE s.file_id = %(file_id)s AND {visible(newest=at.newest)}"
     ((count,),) = ask(session, query, file_id=at.file_id, revision=at.revision)
     lines = f"{count} line" if count == 1 else f"{count} lines"
@@ -393,7 +398,12 @@ def _origin(row: _Row, rows: Mapping[SnippetKey, _Row], paths: Mapping[int, str]
     for closeness, key in row.parents:
         parent = rows[key]
         kind = KINDS[closeness] if closeness < len(KINDS) else "follows"
-        parents.append(Relative(path=paths[key[0]], position_key=key[1], kind=kind, content=parent.content))
+        parents.append(
+            filled(
+                Relative,
+                {"path": paths[key[0]], "position_key": key[1], "kind": kind, "content": parent.content},
+            )
+        )
         if parent.gone == row.revision:
             before.append(parent.content)
     return tuple(parents), tuple(before)

@@ -37,12 +37,19 @@ app = typer.Typer(
 )
 
 
-def main() -> None:
-    """Run the command; a user's mistake is one line on standard error, never a stack trace."""
-    # A short command is mostly imports: half a million objects that stay. Looking at them again and again for garbage,
-    # and once more at the end, takes a quarter of its time.
+def collect_rarely() -> None:
+    """Look for garbage seldom in this process, and not once more at its end.
+
+    A short command is mostly imports: half a million objects that stay. Looking at them again and again takes a
+    quarter of its time.
+    """
     gc.set_threshold(50_000, 20, 20)
     atexit.register(gc.freeze)
+
+
+def main() -> None:
+    """Run the command; a user's mistake is one line on standard error, never a stack trace."""
+    collect_rarely()
     from coordinator.cli import (
         cohorts,
         export,

@@ -14,6 +14,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from coordinator.cli import collect_rarely
 from tests.bench.measure import Measure
 
 
@@ -24,6 +25,7 @@ def main() -> int:
     parser.add_argument("names", nargs="*", choices=[*known, []], help=f"of {', '.join(known)}; all if none")
     parser.add_argument("--json", action="store_true", help="one line a figure, for machines")
     asked = parser.parse_args()
+    collect_rarely()  # as in every process of ours
     out = Console()
     if not out.is_terminal:
         out = Console(width=170)  # a log has room, and folded figures can't be read

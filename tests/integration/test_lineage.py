@@ -463,7 +463,7 @@ def test_a_walk_goes_by_index_whatever_else_is_in_the_store(session: Session) ->
     keys = [f"k{number:06}" for number in range(1, 1_001)]
     plans = [
         (lineage._WALK_FROM_KEY, {"file_id": file_id, "position_key": answer.snippet.position_key}),
-        (lineage._WALK_FROM_NEWEST_LINE, {"file_id": file_id, "before": 0}),
+        (lineage._WALK_FROM_NEWEST_LINE, {"task_id": task, "path": "a.cpp", "before": 0}),
         causes.failures_question([(99, key) for key in keys]),
         (file_history._BLAME.format(visible=file_history.visible(newest=True)), {"file_id": file_id}),
         (file_history._BENCHMARKS.format(visible=file_history.visible(newest=True)), {"file_id": file_id}),

@@ -22,5 +22,10 @@ def downgrade() -> None:
         op.execute(statement)
     for one in references.REFERENCES:
         op.create_foreign_key(
-            one.name, one.table, one.parent, one.columns, one.parent_columns, ondelete=one.ondelete
+            one.name,
+            one.table,
+            one.parent,
+            list(one.columns),
+            list(one.parent_columns),
+            ondelete=one.ondelete,
         )
