@@ -15,7 +15,7 @@ Pure: lines in, operations out. Passes (research/provenance.md, "Diffs"):
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from io import StringIO
@@ -188,13 +188,14 @@ def _operation(
 def _match_in_place(pairing: Pairing, path: str) -> None:
     """Pass 1: the spine."""
     old, new, spine = pairing.old[path], pairing.new[path], pairing.spines[path]
-    for one, other, count in _strong(pairing, path, equal_runs(old, new)):
-        spine.olds[other : other + count] = range(one, one + count)
-        spine.news[one : one + count] = range(other, other + count)
+    runs = equal_runs(old, new)
+    spine.pair_runs(runs)
+    spine.part_runs([run for run in runs if _is_weak(pairing, path, run)])
     for stretch in pairing.stretches(path, equal=True):
         before = [old[index].strip() for index in stretch.old]
         after = [new[index].strip() for index in stretch.new]
-        if set(before).isdisjoint(after):
+        shared = set(before).intersection(after)
+        if sum(alphanumerics(line) for line in before if line in shared) < PART_ALPHANUMERICS:
             continue
         for one, other, count in equal_runs(before, after):
             if sum(map(alphanumerics, before[one : one + count])) >= PART_ALPHANUMERICS:
@@ -203,19 +204,19 @@ def _match_in_place(pairing: Pairing, path: str) -> None:
                     spine.pair(here, there, equal=old[here] == new[there])
 
 
-def _strong(pairing: Pairing, path: str, runs: Sequence[Run]) -> Iterator[Run]:
-    """The runs without those between two changes that prove nothing."""
+def _is_weak(pairing: Pairing, path: str, run: Run) -> bool:
+    """Say whether a run of equal lines is one between two changes that proves nothing."""
+    one, other, count = run
     old, new = pairing.old[path], pairing.new[path]
-    for one, other, count in runs:
-        between = (one or other) and (one + count < len(old) or other + count < len(new))
-        if between and count <= WEAK_LINES:
-            run = old[one : one + count]
-            told: float = sum(map(alphanumerics, run))
-            if told > WEAK_ALPHANUMERICS and told <= WEAK_COMMON:
-                told /= min(max(old.count(line), new.count(line)) for line in run)
-            if told <= WEAK_ALPHANUMERICS:
-                continue
-        yield one, other, count
+    between = (one or other) and (one + count < len(old) or other + count < len(new))
+    if not between or count > WEAK_LINES:
+        return False
+    lines = old[one : one + count]
+    told: float = sum(map(alphanumerics, lines))
+    if WEAK_ALPHANUMERICS < told <= WEAK_COMMON:
+        before, after = pairing.counts(path)
+        told /= min(max(before[line], after[line]) for line in lines)
+    return told <= WEAK_ALPHANUMERICS
 
 
 def _match_similar(pairing: Pairing, path: str) -> None:

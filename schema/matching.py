@@ -170,19 +170,22 @@ def _heaviest(
     return chain.best()
 
 
+class _Alphabet(dict[str, str]):
+    """A character a word; a word that has none gets the next one."""
+
+    def __missing__(self, word: str) -> str:
+        character = self[word] = chr(1 + len(self) % 0x10FFFF)
+        return character
+
+
 class _Words:
     """Lines as strings of one character a word or sign, so that likeness by words is likeness of strings."""
 
     def __init__(self) -> None:
-        self._known: dict[str, str] = {}
+        self._known = _Alphabet()
 
     def spell(self, line: str) -> str:
-        return "".join(
-            [
-                self._known.setdefault(word, chr(1 + len(self._known) % 0x10FFFF))
-                for word in _WORD.findall(line)
-            ]
-        )
+        return "".join(map(self._known.__getitem__, _WORD.findall(line)))
 
 
 def _kept_words(old: str, new: str) -> float:

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from heapq import heapify, heappop, heappush
-from itertools import pairwise
+from itertools import repeat
 
 from schema.matching import alphanumerics, similar_pairs
 from schema.pairing import Line, LinePair, Pairing
@@ -24,6 +24,7 @@ FOLLOWERS = 32
 # Only a block that tells as much as this has edited lines beside it.
 EDITED_BLOCK_ALPHANUMERICS = 40
 
+_Unpaired = tuple[str, int, str, str]  # path, index, stripped line, stripped line after it in its stretch
 _Block = tuple[float, Line, Line, int]  # −weight, first old line, first new line, count
 
 
@@ -62,25 +63,29 @@ def match_moves(pairing: Pairing) -> None:
 
 def _blocks(pairing: Pairing) -> list[_Block]:
     """A heap of the blocks that are heavy enough."""
+    sides: tuple[list[_Unpaired], list[_Unpaired]] = ([], [])
+    for path in pairing.spines:
+        old, new = pairing.old[path], pairing.new[path]
+        for stretch in pairing.stretches(path, equal=False):
+            for side, lines, where in zip(sides, (old, new), (stretch.old, stretch.new), strict=True):
+                stripped = [line.strip() for line in lines[where.start : where.stop]]
+                side += zip(repeat(path), where, stripped, [*stripped[1:], ""])
+    # Few lines are on both sides, and only of these a block is made.
+    shared = {line for _, _, line, _ in sides[0]}.intersection(line for _, _, line, _ in sides[1])
     # By line, and by two in a row, for lines that are everywhere.
     origins: dict[tuple[str, ...], dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
-    come: list[tuple[str, int, tuple[str, ...]]] = []
-    for path in pairing.spines:
-        for stretch in pairing.stretches(path, equal=False):
-            old = [pairing.old[path][index].strip() for index in stretch.old]
-            for index, (line, after) in zip(stretch.old, pairwise([*old, ""]), strict=True):
-                origins[(line,)][path].append(index)
-                origins[line, after][path].append(index)
-            new = [pairing.new[path][index].strip() for index in stretch.new]
-            come += [(path, index, two) for index, two in zip(stretch.new, pairwise([*new, ""]), strict=True)]
+    for path, index, line, after in sides[0]:
+        if line in shared:
+            origins[(line,)][path].append(index)
+            origins[line, after][path].append(index)
     blocks: list[_Block] = []
     ends: dict[tuple[str, str, int], int] = {}  # both paths and their distance → end of the last block there
-    for path, index, two in come:
-        if two[:1] not in origins or not alphanumerics(two[0]):
+    for path, index, line, after in sides[1]:
+        if line not in shared or not alphanumerics(line):
             continue
-        for from_path, indices in origins[two[:1]].items():
-            if len(indices) > CANDIDATES_PER_LINE and two in origins:
-                indices = origins[two].get(from_path, [])
+        for from_path, indices in origins[(line,)].items():
+            if len(indices) > CANDIDATES_PER_LINE and (line, after) in origins:
+                indices = origins[line, after].get(from_path, [])
             for one in _nearest(indices, index):
                 diagonal = (from_path, path, index - one)
                 if ends.get(diagonal, 0) > index:

@@ -4,13 +4,14 @@ A line that stayed in its place is on its file's spine, with the line it was; th
 that came from elsewhere is paired off the spine.
 """
 
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import count, groupby
-from operator import sub
+from operator import itemgetter
 
-from schema.matching import alphanumerics
+from schema.matching import Run, alphanumerics
 
 # A slide over more lines than this is no slide.
 SLIDE_REACH = 400
@@ -29,16 +30,36 @@ class Spine:
         olds: a new line's old index.
         news: an old line's new index.
         changed: new indices whose old line reads otherwise.
+        runs: equal lines that were paired as a whole, in order: most of a file. What is between them is found without
+            a look at each of their lines.
         version: how often it was changed.
     """
 
     olds: list[int]
     news: list[int]
     changed: set[int] = field(default_factory=set)
+    runs: list[Run] = field(default_factory=list)
     version: int = 0
+
+    def pair_runs(self, runs: Iterable[Run]) -> None:
+        """Put runs of equal lines, in order, on a spine that has no pair yet."""
+        self.version += 1
+        self.runs = list(runs)
+        for one, other, length in self.runs:
+            self.olds[other : other + length] = range(one, one + length)
+            self.news[one : one + length] = range(other, other + length)
+
+    def part_runs(self, runs: Sequence[Run]) -> None:
+        """Take whole runs off the spine."""
+        self.version += 1
+        parted = set(runs)
+        self.runs = [run for run in self.runs if run not in parted]
+        for one, other, length in runs:
+            self.olds[other : other + length] = self.news[one : one + length] = [-1] * length
 
     def pair(self, one: int, other: int, *, equal: bool) -> None:
         """Put an old and a new line on the spine."""
+        self.leave_run(other)
         self.version += 1
         self.olds[other] = one
         self.news[one] = other
@@ -47,9 +68,23 @@ class Spine:
 
     def part(self, one: int, other: int) -> None:
         """Take an old and a new line off the spine."""
+        self.leave_run(other)
         self.version += 1
         self.olds[other] = self.news[one] = -1
         self.changed.discard(other)
+
+    def leave_run(self, other: int) -> None:
+        """Take a new line out of its run, if it is in one: its pair is about to change."""
+        if self.olds[other] < 0:
+            return
+        number = bisect_right(self.runs, other, key=itemgetter(1)) - 1
+        if number < 0:
+            return
+        one, start, length = self.runs[number]
+        before = other - start
+        if before < length:
+            halves = ((one, start, before), (one + before + 1, other + 1, length - before - 1))
+            self.runs[number : number + 1] = [half for half in halves if half[2]]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +114,7 @@ class Pairing:
         self.far: dict[Line, Line] = {}  # new line → old line, off the spine
         self.left: dict[Line, Line] = {}  # old line → new line, off the spine
         self._stretches: dict[tuple[str, bool], tuple[int, list[Stretch]]] = {}
+        self._counts: dict[str, tuple[Counter[str], Counter[str]]] = {}
 
     def gone(self, line: Line) -> bool:
         """Is there such an old line, and is it unpaired?"""
@@ -108,28 +144,21 @@ class Pairing:
         version, found = self._stretches.get(key, (-1, []))
         if version == spine.version:
             return found
-        olds = spine.olds
-        if key[1]:
-            olds = olds.copy()
-            for index in spine.changed:
-                olds[index] = -1
+        apart = spine.changed if key[1] else frozenset()
         found = []
-        one = other = index = 0
-        # On an undisturbed run, old and new index keep their distance.
-        for distance, run in groupby(map(sub, olds, count())):
-            length = len(list(run))
-            if olds[index] < 0 and length > 1:
-                # -1 happens to be at the distance of a run that begins with line 0.
-                index, length = index + 1, length - 1
-            if olds[index] >= 0:
-                if index + distance > one or index > other:
-                    found.append(
-                        Stretch(path=path, old=range(one, index + distance), new=range(other, index))
-                    )
-                one, other = index + distance + length, index + length
-            index += length
-        if one < len(spine.news) or other < len(olds):
-            found.append(Stretch(path=path, old=range(one, len(spine.news)), new=range(other, len(olds))))
+        one = other = begin = 0  # behind the last pair; behind the last run
+        for first, start, length in (*spine.runs, (len(spine.news), len(spine.olds), 0)):
+            for index in range(begin, start):
+                partner = spine.olds[index]
+                if partner < 0 or index in apart:
+                    continue
+                if partner > one or index > other:
+                    found.append(Stretch(path=path, old=range(one, partner), new=range(other, index)))
+                one, other = partner + 1, index + 1
+            if first > one or start > other:
+                found.append(Stretch(path=path, old=range(one, first), new=range(other, start)))
+            one, other = first + length, start + length
+            begin = other
         self._stretches[key] = (spine.version, found)
         return found
 
@@ -189,6 +218,7 @@ class Pairing:
             other = _another(place, new, there.olds, there.news, self.far)
             if other is None:
                 return False
+            there.leave_run(place[1])
             there.olds[place[1]] = -1
             there.pair(counterpart, other, equal=place[1] not in there.changed)
             there.changed.discard(place[1])
@@ -246,11 +276,23 @@ class Pairing:
         return total / max(1, self._occurrences.most([line.strip() for line in lines]))
 
     def _count(self, line: str) -> int:
-        return max(
-            sum(lines.count(line) for lines in files.values())
-            for files in (self.old, self.new)
-            # A re-indented line is another one here: a little rarer than it is.
-        )
+        # A re-indented line is another one here: a little rarer than it is.
+        counts = [self.counts(path) for path in self.spines]
+        return max(sum(before[line] for before, _ in counts), sum(after[line] for _, after in counts))
+
+    def counts(self, path: str) -> tuple[Counter[str], Counter[str]]:
+        """How often each line is in a file, before and after."""
+        found = self._counts.get(path)
+        if found is None:
+            old, new = self.old[path], self.new[path]
+            before = Counter(old)
+            # Equal lines need not be counted twice.
+            after = before.copy()
+            for stretch in self.stretches(path, equal=True):
+                after.subtract(old[stretch.old.start : stretch.old.stop])
+                after.update(new[stretch.new.start : stretch.new.stop])
+            found = self._counts[path] = (before, after)
+        return found
 
     @cached_property
     def _occurrences(self) -> "_Occurrences":
