@@ -207,18 +207,7 @@ class _Row(NamedTuple):
     parents: list[tuple[int, SnippetKey]]  # closeness: place in KINDS
 
 
-_Origin = tuple[tuple[Relative, ...], tuple[str, ...]]  # parents and before, as a Step has them
-
-
-class _Cause(NamedTuple):
-    """What is on record of a revision."""
-
-    round: int
-    cause: str
-    explanation: str
-    entry_ids: tuple[str, ...]
-    direction: str
-    model: str
+_Fields = dict[str, object]  # of a Step; what is on record of a revision has the names of an Ending's as well
 
 
 def why(session: Session, task_id: int, path: str, line: int, revision: int | None = None) -> Explanation:
@@ -316,8 +305,9 @@ def _explain(
         failures_question(keys),
         _causes_question(task_id, {*revisions, gone} if ended else revisions),
     ) as (failed, explained):
+        # While the server looks up: all that needs none of its answers.
         rows = _rows(found)
-        origins = {row.key: _origin(row, rows, paths) for row in rows.values()}
+        begun = {row.key: _begun(row, rows, paths) for row in rows.values()}
     failures = failures_by_row(failed)
     causes = _causes(explained.fetchall())
     asked = rows[key]
@@ -328,7 +318,7 @@ def _explain(
     while next_key is not None and next_key not in told:
         row = rows[next_key]
         told.add(next_key)
-        chain.append(_step(row, paths, origins[row.key], causes[row.revision], failures))
+        chain.append(_step(row, begun[row.key], causes[row.revision], failures))
         next_key = row.parents[0][1] if row.parents else None
     others = [row for row in rows.values() if row.key not in told]
     others.sort(key=lambda row: (-row.revision, paths[row.key[0]], row.key[1]))
@@ -350,7 +340,7 @@ def _explain(
             raw=asked.raw,
         ),
         steps=tuple(chain),
-        others=tuple(_step(row, paths, origins[row.key], causes[row.revision], failures) for row in others),
+        others=tuple(_step(row, begun[row.key], causes[row.revision], failures) for row in others),
         ended=_ending(session, key, gone, causes[gone], failures) if ended else None,
     )
 
@@ -382,18 +372,23 @@ def _causes_question(task_id: int, revisions: Iterable[int]) -> Question:
     return _CAUSES, {"task_id": task_id, "revisions": ",".join(map(str, revisions))}
 
 
-def _causes(found: Sequence[tuple[Any, ...]]) -> dict[int, _Cause]:
+def _causes(found: Sequence[tuple[Any, ...]]) -> dict[int, _Fields]:
     """What is on record, revision by revision; the baseline is explained by nothing."""
     return {
-        revision: _Cause(
-            round, cause, explanation or "", tuple(entry_ids or ()), direction or "", model or ""
-        )
+        revision: {
+            "round": round,
+            "cause": cause,
+            "explanation": explanation or "",
+            "entry_ids": tuple(entry_ids or ()),
+            "direction": direction or "",
+            "model": model or "",
+        }
         for revision, round, cause, explanation, entry_ids, direction, model in found
     }
 
 
-def _origin(row: _Row, rows: Mapping[SnippetKey, _Row], paths: Mapping[int, str]) -> _Origin:
-    """What a snippet follows from, and which of it was taken away in its favour."""
+def _begun(row: _Row, rows: Mapping[SnippetKey, _Row], paths: Mapping[int, str]) -> _Fields:
+    """What the walk alone tells of a step: the line, what it follows from, and which of that went in its favour."""
     parents, before = [], []
     for closeness, key in row.parents:
         parent = rows[key]
@@ -406,48 +401,37 @@ def _origin(row: _Row, rows: Mapping[SnippetKey, _Row], paths: Mapping[int, str]
         )
         if parent.gone == row.revision:
             before.append(parent.content)
-    return tuple(parents), tuple(before)
+    file_id, position_key = row.key
+    return {
+        "path": paths[file_id],
+        "position_key": position_key,
+        "content": row.content,
+        "scope": row.scope,
+        "node_kind": row.node_kind,
+        "change": parents[0].kind if parents else ("inserted" if row.revision else "initial"),
+        "revision": row.revision,
+        "parents": tuple(parents),
+        "before": tuple(before),
+    }
 
 
 def _step(
     row: _Row,
-    paths: Mapping[int, str],
-    origin: _Origin,
-    cause: _Cause,
+    begun: _Fields,
+    cause: _Fields,
     failures: Mapping[tuple[int, str, int], Sequence[Failure]],
 ) -> Step:
     """One snippet as a step of the chain."""
-    parents, before = origin
-    file_id, position_key = row.key
-    return filled(
-        Step,
-        {
-            "path": paths[file_id],
-            "position_key": position_key,
-            "content": row.content,
-            "scope": row.scope,
-            "node_kind": row.node_kind,
-            "change": parents[0].kind if parents else ("inserted" if row.revision else "initial"),
-            "revision": row.revision,
-            "round": row.round,
-            "cause": cause.cause,
-            # Failures of a later revision on the same row belong to its end, not to its making.
-            "failures": tuple(failures.get((file_id, position_key, row.revision), ())),
-            "explanation": cause.explanation,
-            "entry_ids": cause.entry_ids,
-            "direction": cause.direction,
-            "model": cause.model,
-            "parents": parents,
-            "before": before,
-        },
-    )
+    # Failures of a later revision on the same row belong to its end, not to its making.
+    made = tuple(failures.get((*row.key, row.revision), ()))
+    return filled(Step, {**begun, **cause, "failures": made})
 
 
 def _ending(
     session: Session,
     key: SnippetKey,
     revision: int,
-    cause: _Cause,
+    cause: _Fields,
     known: Mapping[tuple[int, str, int], Sequence[Failure]],
 ) -> Ending:
     """What the revision that disabled a snippet did, and for which failure."""
@@ -459,17 +443,15 @@ def _ending(
         found = failures_by_row(answer)
         places = ((child[0], child[2], revision) for child in children)
         failures = next((found[place] for place in places if place in found), ())
-    return Ending(
-        revision=revision,
-        round=cause.round,
-        cause=cause.cause,
-        failures=tuple(failures),
-        explanation=cause.explanation,
-        entry_ids=cause.entry_ids,
-        direction=cause.direction,
-        model=cause.model,
-        successors=tuple(
-            Relative(path=path, position_key=position_key, kind=kind, content=content)
-            for _, path, position_key, kind, content in children
-        ),
+    return filled(
+        Ending,
+        {
+            "revision": revision,
+            "failures": tuple(failures),
+            "successors": tuple(
+                Relative(path=path, position_key=position_key, kind=kind, content=content)
+                for _, path, position_key, kind, content in children
+            ),
+            **cause,
+        },
     )
