@@ -9,7 +9,7 @@ from pathlib import Path
 
 from coordinator.local.postgres import EmbeddedPostgres
 from schema.database import Database
-from schema.tables import Cohort, Run, Task
+from tests.support.tasks import bare_task
 
 
 @contextmanager
@@ -33,16 +33,7 @@ def store() -> Iterator[Database]:
 def new_task(database: Database, name: str) -> int:
     """A task to write revisions of."""
     with database.transaction() as session:
-        cohort = Cohort(name=name, digest=os.urandom(8).hex(), manifest={})
-        session.add(cohort)
-        session.flush()
-        run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-        session.add(run)
-        session.flush()
-        task = Task(run_id=run.id, name=name, level="L1", trial=0)
-        session.add(task)
-        session.flush()
-        return task.id
+        return bare_task(session, name)
 
 
 class Git:

@@ -1,6 +1,5 @@
 """The schema as it is in a real Postgres."""
 
-import os
 import pathlib
 from importlib.resources import as_file, files
 
@@ -15,21 +14,13 @@ from schema.blobs import get_tree, put_tree, tree_digest
 from schema.database import Database, newest_version, sqlalchemy_url
 from schema.errors import BadInput, DatabaseUnavailable, NotFound
 from schema.migrations import history, sealing
-from schema.tables import Base, Cohort, Event, Run, Task
+from schema.tables import Base, Event
+from tests.support.tasks import bare_task
 
 
 def make_task(database: Database, name: str = "Add") -> int:
     with database.transaction() as session:
-        cohort = Cohort(name="c", digest=os.urandom(8).hex(), manifest={})
-        session.add(cohort)
-        session.flush()
-        run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-        session.add(run)
-        session.flush()
-        task = Task(run_id=run.id, name=name, level="L1", trial=0)
-        session.add(task)
-        session.flush()
-        return task.id
+        return bare_task(session, name)
 
 
 def test_migrations_and_models_agree(database: Database) -> None:

@@ -13,21 +13,13 @@ from sqlalchemy import select, text
 from schema import events
 from schema.database import Database
 from schema.errors import HistoryError, NotFound
-from schema.tables import Cohort, Event, Run, Task
+from schema.tables import Event, Task
+from tests.support.tasks import bare_task
 
 
 def make_task(database: Database) -> int:
     with database.transaction() as session:
-        cohort = Cohort(name="c", digest="d", manifest={})
-        session.add(cohort)
-        session.flush()
-        run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-        session.add(run)
-        session.flush()
-        task = Task(run_id=run.id, name="Add", level="L1", trial=0)
-        session.add(task)
-        session.flush()
-        return task.id
+        return bare_task(session)
 
 
 WILD = {

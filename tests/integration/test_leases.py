@@ -8,7 +8,8 @@ from sqlalchemy.exc import IntegrityError
 
 from schema import events, leases
 from schema.database import Database
-from schema.tables import Cohort, Event, Job, Outbox, Run, Task
+from schema.tables import Event, Job, Outbox
+from tests.support.tasks import bare_task
 
 PAST = text("interval '1 s'")
 
@@ -16,17 +17,9 @@ PAST = text("interval '1 s'")
 @pytest.fixture
 def task(database: Database) -> int:
     with database.transaction() as session:
-        cohort = Cohort(name="c", digest="d", manifest={})
-        session.add(cohort)
-        session.flush()
-        run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-        session.add(run)
-        session.flush()
-        row = Task(run_id=run.id, name="Add", level="L1", trial=0)
-        session.add(row)
-        session.flush()
-        leases.enqueue(session, job_id="j", task_id=row.id, kind="compile", queue="compile", payload={"a": 1})
-        return row.id
+        row = bare_task(session)
+        leases.enqueue(session, job_id="j", task_id=row, kind="compile", queue="compile", payload={"a": 1})
+        return row
 
 
 def claim(database: Database, worker: str = "w") -> leases.Claim | None:

@@ -25,9 +25,10 @@ from schema.database import Database
 from schema.errors import BadInput, CaseFileError, WorkspaceError
 from schema.lineage import blame, history, why
 from schema.snippets import read_files, snippets_at, write_revision
-from schema.tables import Cohort, Event, Revision, Run, Snippet, Task
+from schema.tables import Event, Revision, Snippet, Task
 from schema.texts import bytes_of, text_of
 from schema.workspace import Workspace
+from tests.support.tasks import bare_task
 
 PLUS = Path(__file__).parents[1] / "workspaces" / "plus"
 
@@ -52,16 +53,7 @@ TEXTS = {path: text_of(data) for path, data in ODD.items()}
 @pytest.fixture
 def task(database: Database) -> int:
     with database.transaction() as session:
-        cohort = Cohort(name="c", digest="c", manifest={})
-        session.add(cohort)
-        session.flush()
-        run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-        session.add(run)
-        session.flush()
-        row = Task(run_id=run.id, name="Add", level="L1", trial=0)
-        session.add(row)
-        session.flush()
-        return row.id
+        return bare_task(session)
 
 
 def written(database: Database, task: int, *states: dict[str, str]) -> None:

@@ -15,7 +15,8 @@ from coordinator.engine.sweeper import Sweeper
 from schema import leases
 from schema.database import Database
 from schema.errors import BrokerUnavailable
-from schema.tables import Cohort, Job, Outbox, Run, Task
+from schema.tables import Job, Outbox
+from tests.support.tasks import bare_task
 
 
 def redis_of(broker_url: str) -> Redis:
@@ -40,18 +41,10 @@ def relay(database: Database, broker_url: str) -> Iterator[Relay]:
 
 def enqueue(database: Database, count: int) -> None:
     with database.transaction() as session:
-        cohort = Cohort(name="c", digest="d", manifest={})
-        session.add(cohort)
-        session.flush()
-        run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-        session.add(run)
-        session.flush()
-        task = Task(run_id=run.id, name="Add", level="L1", trial=0)
-        session.add(task)
-        session.flush()
+        task = bare_task(session)
         for number in range(count):
             leases.enqueue(
-                session, job_id=f"j{number}", task_id=task.id, kind="compile", queue="compile", payload={}
+                session, job_id=f"j{number}", task_id=task, kind="compile", queue="compile", payload={}
             )
 
 

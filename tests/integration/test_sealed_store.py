@@ -7,7 +7,8 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from schema.database import Database
 from schema.migrations import history, sealing
 from schema.snippets import FailureCause, benchmark_id, read_files, write_revision
-from schema.tables import Base, Cohort, Run, Task
+from schema.tables import Base
+from tests.support.tasks import bare_task
 
 STATES = (
     {"a.cpp": "head();\ncompute_first(alpha);\ntail\udcff\n", "gone.cpp": "x\n"},
@@ -19,27 +20,19 @@ STATES = (
 @pytest.fixture
 def task(database: Database) -> int:
     with database.transaction() as session:
-        cohort = Cohort(name="c", digest="c", manifest={})
-        session.add(cohort)
-        session.flush()
-        run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-        session.add(run)
-        session.flush()
-        row = Task(run_id=run.id, name="Add", level="L1", trial=0)
-        session.add(row)
-        session.flush()
+        row = bare_task(session)
         for number, files in enumerate(STATES):
-            case = benchmark_id(session, task_id=row.id, name="float16[7]", kind="case", spec={})
+            case = benchmark_id(session, task_id=row, name="float16[7]", kind="case", spec={})
             write_revision(
                 session,
-                task_id=row.id,
+                task_id=row,
                 round=number,
                 files=files,
                 cause="session" if number else "initial",
                 failures=[FailureCause(benchmark_id=case, output="got nan")] if number else [],
                 explanation="the tail" if number else "",
             )
-        return row.id
+        return row
 
 
 def refused(database: Database, statements: tuple[str, ...], said: str) -> None:

@@ -14,8 +14,9 @@ from schema.blobs import get_tree
 from schema.database import Database
 from schema.position_keys import are_ascending, is_valid
 from schema.snippets import FailureCause, benchmark_id, read_files, snippets_at, write_revision
-from schema.tables import Cohort, Revision, Run, Task
+from schema.tables import Revision
 from schema.texts import bytes_of, text_of
+from tests.support.tasks import bare_task
 
 PATHS = ("a.py", "b.cpp", "lib/a.py", "odd.dat")
 LINES = st.one_of(
@@ -72,16 +73,7 @@ HISTORIES = st.lists(st.lists(EDITS, max_size=2), min_size=1, max_size=8)
 
 
 def new_task(session: Session) -> int:
-    cohort = Cohort(name="c", digest=f"c{id(session)}", manifest={})
-    session.add(cohort)
-    session.flush()
-    run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-    session.add(run)
-    session.flush()
-    task = Task(run_id=run.id, name="Add", level="L1", trial=0)
-    session.add(task)
-    session.flush()
-    return task.id
+    return bare_task(session)
 
 
 def as_bytes(files: dict[str, str]) -> State:

@@ -14,8 +14,9 @@ from coordinator.report.faults import FAULT_KINDS, Fault
 from coordinator.report.verification import verify_task
 from schema.database import Database
 from schema.snippets import FailureCause, benchmark_id, write_revision
-from schema.tables import Cohort, Revision, Run, Task
+from schema.tables import Revision, Task
 from tests.support.played import play
+from tests.support.tasks import bare_task
 
 
 @pytest.fixture(scope="module")
@@ -529,30 +530,22 @@ def test_the_number_of_queries_does_not_grow_with_the_revisions(database: Databa
     chosen = random.Random(5)
     lines = [f"    value_{number} = compute({number}, tile);\n" for number in range(200)]
     with database.transaction() as session:
-        cohort = Cohort(name="c", digest="d", manifest={})
-        session.add(cohort)
-        session.flush()
-        run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-        session.add(run)
-        session.flush()
-        task = Task(run_id=run.id, name="Long", level="L1", trial=0)
-        session.add(task)
-        session.flush()
-        case = benchmark_id(session, task_id=task.id, name="float16[7]", kind="case", spec={})
-        write_revision(session, task_id=task.id, round=0, files={"a.cpp": "".join(lines)}, cause="initial")
+        task = bare_task(session, "Long")
+        case = benchmark_id(session, task_id=task, name="float16[7]", kind="case", spec={})
+        write_revision(session, task_id=task, round=0, files={"a.cpp": "".join(lines)}, cause="initial")
     queries = {}
     for number in range(1, 121):
         with database.transaction() as session:
             at = chosen.randrange(len(lines))
             lines[at] = f"    value_{at} = compute({number}, other);\n"
             write_revision(
-                session, task_id=task.id, round=number, files={"a.cpp": "".join(lines)}, cause="session",
+                session, task_id=task, round=number, files={"a.cpp": "".join(lines)}, cause="session",
                 failures=[FailureCause(benchmark_id=case, output=f"expected 1, got {number}")],
             )  # fmt: skip
         if number in {20, 120}:
             asked: list[str] = []
             with database.transaction() as session:
-                found = session.get_one(Task, task.id)
+                found = session.get_one(Task, task)
                 event.listen(
                     database.engine, "before_cursor_execute", lambda *told, to=asked: to.append(told[2])
                 )

@@ -14,14 +14,13 @@ from schema.results import CaseResult, CaseSet, CaseStatus, FailureType, Finding
 from schema.snippets import FailureCause, benchmark_id, read_files, write_revision
 from schema.tables import (
     BenchmarkRun,
-    Cohort,
     Evidence,
     Job,
     Revision,
-    Run,
     Task,
 )
 from schema.texts import bytes_of, text_of
+from tests.support.tasks import bare_task
 
 KERNEL = """\
 #include "kernel_operator.h"
@@ -41,16 +40,7 @@ SECRET = "sk-abcdefghijklmnopqrstuvwx"
 
 
 def new_task(session: Session, name: str = "Add") -> Task:
-    cohort = Cohort(name="c", digest=os.urandom(32).hex(), manifest={})
-    session.add(cohort)
-    session.flush()
-    run = Run(cohort_id=cohort.id, arm="debug", model="kb", trials=1)
-    session.add(run)
-    session.flush()
-    task = Task(run_id=run.id, name=name, level="L1", trial=0)
-    session.add(task)
-    session.flush()
-    return task
+    return session.get_one(Task, bare_task(session, name))
 
 
 def write(session: Session, task: Task, round: int, files: dict[str, str], **more: Any) -> int:
