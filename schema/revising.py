@@ -19,10 +19,11 @@ from schema.canonical import digest
 from schema.diff import Change, Difference, Operation, Place
 from schema.last_states import LiveRows, Stamp
 from schema.pairing import Stretch
+from schema.parsing import parse
 from schema.pipeline import Pipeline
 from schema.position_keys import keys_between
 from schema.redaction import storable_message
-from schema.syntax import LineSyntax, syntax_of_lines
+from schema.syntax import NOTHING, LineSyntax, described_lines, language_of
 from schema.texts import bytes_of, is_showable, shown
 
 # A row's failure text is for people; a whole compiler log goes to a blob, once.
@@ -122,8 +123,8 @@ class Revising:
         session: an open transaction that holds the task's row.
         pipeline: sends to the same transaction.
         row: the revision.
-        texts: path → text of every file that is.
         lines: path → lines of each changed file that is.
+        digests: before and after: path → digest of each file that is.
         live: path → rows before, of each changed file.
         own: whether this process wrote the revision before as well, so that all keys are worth being known.
     """
@@ -133,8 +134,8 @@ class Revising:
         session: Session,
         pipeline: Pipeline,
         row: RevisionRow,
-        texts: Mapping[str, str],
         lines: Mapping[str, Sequence[str]],
+        digests: tuple[Mapping[str, str], Mapping[str, str]],
         live: Mapping[str, LiveRows],
         *,
         own: bool,
@@ -142,7 +143,7 @@ class Revising:
         self.session, self.pipeline = session, pipeline
         self.row = row
         self.live = dict(live)
-        self.texts, self.lines = texts, lines
+        self.lines, self.digests = lines, digests
         self.own = own
         self.fresh: dict[tuple[str, int], SnippetKey] = {}  # new place → its row
 
@@ -298,22 +299,25 @@ class Revising:
             )
         return after
 
+    def _syntax(
+        self, path: str, wanted: Sequence[int], stretches: Sequence[Stretch]
+    ) -> dict[int, LineSyntax]:
+        language = language_of(path)
+        if language is None:
+            return {}
+        before, after = self.digests
+        gaps = [(stretch.old, stretch.new) for stretch in stretches]
+        follows = (before[path], gaps) if path in before else None
+        return described_lines(language, parse(language, self.lines[path], after[path], follows), wanted)
+
     def _fresh_rows(self, stretches: Mapping[str, Sequence[Stretch]]) -> list[dict[str, Any]]:
         rows: dict[str, list[int]] = {}
         for path, index in self.fresh:
             rows.setdefault(path, []).append(index)
-        syntax: dict[str, list[LineSyntax]] = {
-            path: syntax_of_lines(
-                path,
-                self.texts[path],
-                wanted,
-                follows=("".join(self.live[path].lines), [(gap.old, gap.new) for gap in stretches[path]]),
-            )
-            for path, wanted in rows.items()
-        }
+        syntax = {path: self._syntax(path, wanted, stretches[path]) for path, wanted in rows.items()}
         fresh: list[dict[str, Any]] = []
         for (path, index), (file_id, key) in self.fresh.items():
-            line, described = self.lines[path][index], syntax[path][index]
+            line, described = self.lines[path][index], syntax[path].get(index, NOTHING)
             row = {
                 "file_id": file_id,
                 "key": key,

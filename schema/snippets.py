@@ -183,7 +183,7 @@ def write_revision(
             model=shown(model),
         )
         live = {path: files_known[path] for path in step.changed}
-        revising = Revising(session, pipeline, row, files, step.lines, live, own=own)
+        revising = Revising(session, pipeline, row, step.lines, (step.before, step.after), live, own=own)
         stamp, after = revising.write(found, failures, restored)
     remember(
         address,

@@ -5,13 +5,15 @@ tree-sitter parses C++ and Python, also files that are broken or half written. O
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import tree_sitter
 
-from schema.parsing import parse
+from schema.parsing import Parsed, parse
 from schema.texts import shown
 
 _EXTENSIONS = {
@@ -40,14 +42,6 @@ _TOKEN = re.compile(
     r".*(?:identifier|literal|_start|_content|_end)$|integer|float|string|true|false|none|null"
 )
 
-# AscendC and CUDA qualifiers are macros that no C++ grammar knows; blanked, the declaration parses.
-# (?<=\b_) after the first character says what \b before it would, and leaves a literal to search for.
-_QUALIFIERS = re.compile(
-    rb"_(?<=\b_)_(?:aicore|global|gm|ubuf|cbuf|ca|cb|cc|fbuf|host_aicore|inout_pipe__\w*|device|host|shared|"
-    rb"forceinline|launch_bounds)__\b"
-)
-_ATTRIBUTES = re.compile(rb"\[(?:host, )?aicore\]")
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LineSyntax:
@@ -68,11 +62,6 @@ NOTHING = LineSyntax()
 # A megabyte without a space is a name to a grammar, and every line inside would carry it.
 LONGEST_NAME = 200
 LONGEST_SCOPE = 1_000
-# Broken code is parsed at a megabyte a second: of a larger file the middles of long lines are not looked at, and
-# what is larger even so has no syntax.
-LARGE_FILE = 1 << 20
-MOST_PARSED = 4 << 20
-_LONG_LINE = re.compile(rb"[^\n]{4001,}")
 # Ten thousand blocks in each other have fifty million lines between them; what lies deeper is left undescribed.
 MOST_STEPS = 5_000_000
 
@@ -82,85 +71,85 @@ def language_of(path: str) -> str | None:
     return _EXTENSIONS.get(PurePosixPath(path).suffix.lower())
 
 
-def syntax_of_lines(
-    path: str,
-    text: str,
-    wanted: Collection[int] | None = None,
-    follows: tuple[str, Sequence[tuple[range, range]]] | None = None,
-) -> list[LineSyntax]:
+def syntax_of_lines(path: str, text: str, wanted: Collection[int] | None = None) -> list[LineSyntax]:
     r"""Describe every line of a file.
 
     Args:
         path: tells the language by its extension.
         text: the whole file.
         wanted: indices of the lines that matter; the others are not described. None: all.
-        follows: the file before, and which of its lines became which lines now, in order; all between are equal. It
-            makes it quicker, and changes nothing.
 
     Returns:
         One element a line, lines counted by "\n" as in `schema.diff.split_lines`; without syntax for a file of
         many megabytes.
     """
-    count = text.count("\n") + (not text.endswith("\n") and text != "")
+    lines = StringIO(text, newline="\n").readlines()
+    described = [NOTHING] * len(lines)
     language = language_of(path)
-    if language is None or not count:
-        return [NOTHING] * count
-    # tree-sitter parses round what is no UTF-8, and columns count bytes either way.
-    # A NUL, which compilers skip, would end it.
-    source = text.encode("utf-8", "surrogatepass").replace(b"\0", b" ")
-    if language == "cpp":
-        for pattern in (_QUALIFIERS, _ATTRIBUTES):
-            source = pattern.sub(lambda match: b" " * len(match.group()), source)
-    if len(source) > LARGE_FILE:
-        masked = 0
-
-        def both_ends(match: re.Match[bytes]) -> bytes:
-            nonlocal masked
-            line = match.group()
-            masked += len(line) - 4_000
-            return line[:2_000] + b" " * (len(line) - 4_000) + line[-2_000:]
-
-        source = _LONG_LINE.sub(both_ends, source)
-        if len(source) - masked > MOST_PARSED:
-            return [NOTHING] * count
-    lines = source.split(b"\n")
-    rows = list(range(count)) if wanted is None else sorted({row for row in wanted if 0 <= row < count})
-    starts: list[int | None] = []
-    for row in rows:
-        stripped = lines[row].lstrip()
-        starts.append(len(lines[row]) - len(stripped) if stripped else None)
-    tree = parse(language, text, source, list(map(len, lines[:count])), follows)
-    scopes, kinds = _walk(tree, rows, starts, _SEPARATORS[language])
-    described = [NOTHING] * count
-    for row, scope, kind, start in zip(rows, scopes, kinds, starts, strict=True):
-        described[row] = LineSyntax(scope=scope, node_kind=kind if start is not None else "")
+    if language is not None and lines:
+        rows = range(len(lines)) if wanted is None else wanted
+        for row, found in described_lines(language, parse(language, lines), rows).items():
+            described[row] = found
     return described
 
 
-def _walk(
-    tree: tree_sitter.Tree, rows: list[int], starts: list[int | None], separator: str
-) -> tuple[list[str], list[str]]:
+def described_lines(language: str, parsed: Parsed | None, wanted: Iterable[int]) -> dict[int, LineSyntax]:
+    """Describe some lines of a parsed file; None: nobody could parse it.
+
+    Args:
+        language: "cpp" or "python".
+        parsed: the file.
+        wanted: indices of the lines; those that the file does not have are left out.
+    """
+    if parsed is None:
+        return {}
+    count = len(parsed.begins) - 1
+    wanted_lines = []
+    for row in sorted({row for row in wanted if 0 <= row < count}):
+        begin, end = parsed.begins[row], parsed.begins[row + 1] - 1
+        line = parsed.source[begin:end]
+        stripped = line.lstrip()
+        wanted_lines.append(_Wanted(row, begin, end, end - len(stripped) if stripped else None))
+    scopes, kinds = _walk(parsed.tree, wanted_lines, _SEPARATORS[language])
+    return {
+        line.row: LineSyntax(scope=scope, node_kind=kind if line.first is not None else "")
+        for line, scope, kind in zip(wanted_lines, scopes, kinds, strict=True)
+    }
+
+
+class _Wanted(NamedTuple):
+    """A line to describe: its row, where it begins, where its terminator is, and where its first character is."""
+
+    row: int
+    begin: int
+    end: int
+    first: int | None
+
+
+def _walk(tree: tree_sitter.Tree, wanted: Sequence[_Wanted], separator: str) -> tuple[list[str], list[str]]:
     """Visit the nodes once, outermost first; a loop, because broken files nest deeply.
 
     Args:
-        rows: the rows to describe, ascending; a node with none of them inside is not visited.
-        starts: the column of the first character of each.
+        wanted: the lines to describe, ascending; a node with none of them inside is not visited.
     """
-    scopes = [""] * len(rows)
-    kinds = [""] * len(rows)
-    settled = [False] * len(rows)
+    scopes = [""] * len(wanted)
+    kinds = [""] * len(wanted)
+    settled = [False] * len(wanted)
+    # Rows are told by offsets, which are numbers; a node's points are objects, made whenever they are asked for.
+    begins, ends = [line.begin for line in wanted], [line.end for line in wanted]
     steps = 0
     stack = [(child, "") for child in reversed(tree.root_node.named_children)]
     while stack and steps < MOST_STEPS:
         node, scope = stack.pop()
-        start = node.start_point
-        first, last = bisect_left(rows, start.row), bisect_right(rows, node.end_point.row)
-        if first == last:
+        start, end = node.start_byte, node.end_byte
+        first, last = bisect_left(ends, start), bisect_right(begins, end)
+        if first >= last:
             continue
-        begins = rows[first] == start.row
+        # Does it begin in its first wanted line?
+        begins_here = begins[first] <= start
         kind = node.type
         transparent = kind in _TRANSPARENT
-        whole = begins and settled[first] and node.end_point.row == start.row
+        whole = begins_here and settled[first] and end <= ends[first]
         if whole and not transparent and kind not in _SCOPES:
             continue
         if kind in _SCOPES:
@@ -168,14 +157,20 @@ def _walk(
             if name and len(scope) < LONGEST_SCOPE:
                 scope = f"{scope}{separator}{name}" if scope else name
                 scopes[first:last] = [scope] * (last - first)
-        if begins and starts[first] == start.column and not settled[first] and not _TOKEN.fullmatch(kind):
+        if begins_here and wanted[first].first == start and not settled[first] and not _TOKEN.fullmatch(kind):
             kinds[first] = kind
             settled[first] = not transparent
         steps += last - first
-        for index in range(first + begins, last):
+        for index in range(first + begins_here, last):
             if not settled[index]:
                 kinds[index] = kind
-        stack.extend((child, scope) for child in reversed(node.named_children))
+        # Most children of a long class are before or behind all that is wanted in it.
+        low, high = begins[first], ends[last - 1]
+        stack += [
+            (child, scope)
+            for child in reversed(node.named_children)
+            if child.end_byte >= low and child.start_byte <= high
+        ]
     return scopes, kinds
 
 

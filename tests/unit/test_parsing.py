@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from schema import parsing
 from schema.diff import difference, split_lines
-from schema.syntax import syntax_of_lines
+from schema.syntax import described_lines, language_of
 
 CPP = """\
 #include "kernel_operator.h"
@@ -60,7 +60,10 @@ def test_a_tree_made_from_the_last_one_is_the_same(
     program: tuple[str, str], history: list[list[tuple[int, int, list[str]]]]
 ) -> None:
     path, text = program
-    syntax_of_lines(path, text)
+    language = language_of(path)
+    assert language is not None
+    parsing.forget()
+    parsing.parse(language, split_lines(text), text)
     for edits in history:
         lines = split_lines(text)
         for start, count, fresh in edits:
@@ -69,7 +72,11 @@ def test_a_tree_made_from_the_last_one_is_the_same(
         gaps = [
             (gap.old, gap.new) for gap in difference({path: split_lines(text)}, {path: lines}).stretches[path]
         ]
-        quick = syntax_of_lines(path, new, follows=(text, gaps))
-        parsing._trees.clear()
-        assert quick == syntax_of_lines(path, new)
+        quick = parsing.parse(language, lines, new, (text, gaps))
+        slow = parsing.parse(language, lines)
+        assert quick is not None
+        assert slow is not None
+        assert (quick.source, quick.begins) == (slow.source, slow.begins)
+        every = range(len(lines))
+        assert described_lines(language, quick, every) == described_lines(language, slow, every)
         text = new
