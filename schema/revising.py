@@ -61,7 +61,8 @@ FROM unnest(CAST(:file_ids AS bigint[])) AS g (id)
 """)
 
 # Few statements, each with many rows: one more is one more start of the server's executor. The revision comes first,
-# as the seals of the others ask for it, with the tombstones: they are known before the new lines' syntax is.
+# as the seals of the others ask for it, with the tombstones: they are known before the new lines' syntax is. Each is
+# looked up by its key: of a join the planner thinks that it touches half of the table, and reads all of it.
 _REVISION = b"""
 WITH explained AS (
     INSERT INTO snippet_explanations (task_id, revision, round, explanation, entry_ids, direction, model)
@@ -69,9 +70,10 @@ WITH explained AS (
     FROM json_to_recordset(%(explanations)s::json)
          AS u (explanation text, entry_ids text[], direction text, model text)
 ), gone AS (
-    UPDATE snippets s SET disabled_revision = %(revision)s, disabled_round = %(round)s
-    FROM json_to_recordset(%(gone)s::json) AS u (file_id bigint, key text)
-    WHERE s.file_id = u.file_id AND s.position_key = u.key
+    UPDATE snippets SET disabled_revision = %(revision)s, disabled_round = %(round)s
+    WHERE ctid = ANY(ARRAY(
+        SELECT (SELECT s.ctid FROM snippets s WHERE s.file_id = u.file_id AND s.position_key = u.key)
+        FROM json_to_recordset(%(gone)s::json) AS u (file_id bigint, key text)))
 )
 INSERT INTO revisions (task_id, revision, round, cause, tree)
 VALUES (%(task_id)s, %(revision)s, %(round)s, %(cause)s, %(tree)s)
