@@ -1,6 +1,7 @@
 """The schema as it is in a real Postgres."""
 
 import pathlib
+import time
 from importlib.resources import as_file, files
 
 import pytest
@@ -93,3 +94,22 @@ def test_the_newest_version_is_alembic_s(database: Database) -> None:
         assert ScriptDirectory(str(scripts)).get_heads() == [newest_version()]
     with database.engine.connect() as connection:
         assert MigrationContext.configure(connection).get_current_revision() == newest_version()
+
+
+@pytest.mark.parametrize("idle", [0.0, 1.1])
+def test_a_connection_that_the_server_ended_fails_no_transaction(database: Database, idle: float) -> None:
+    def process() -> int:
+        with database.transaction() as session:
+            return int(session.execute(text("SELECT pg_backend_pid()")).scalar_one())
+
+    before = process()
+    assert process() == before
+    other = Database(database.url)
+    with other.transaction() as session:
+        # Waits until it has ended.
+        assert session.execute(
+            text("SELECT pg_terminate_backend(:process, 10000)"), {"process": before}
+        ).scalar_one()
+    other.close()
+    time.sleep(idle)
+    assert process() != before
