@@ -37,7 +37,7 @@ float value_of(Gate which, float a, float b, float parameter) {
             const float clipped = std::fmin(std::fabs(a) * 0.7071067811865475f, 1.769f), curve = -0.1444f * (clipped - 1.769f) * (clipped - 1.769f) + 0.5f;
             return a * (a > 0 ? curve + 0.5f : a < 0 ? -curve + 0.5f : 0.5f);
         }
-        case Gate::Swish: return a / (1 + std::exp(-parameter * a));
+        case Gate::Swish: return a / (1 + std::exp(parameter * a));
         case Gate::Exp: return std::exp(a);
     }
     return a;

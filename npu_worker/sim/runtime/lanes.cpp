@@ -145,7 +145,8 @@ template <class T> void lanes(Unary op, T* d, const T* a, size_t n) {
             OPMEND_LANE(Relu, relu(x))
             OPMEND_LANE(Tanh, std::tanh(x))
             OPMEND_LANE(Sigmoid, sigmoid(x))
-            OPMEND_LANE(Gelu, 0.5 * x * (1.0 + std::erf(static_cast<double>(x) * 0.70710678118654752440)))
+            // The page's Gelu is the one by tanh, and so are the numbers that it prints.
+            OPMEND_LANE(Gelu, x / (1.0 + std::exp(-1.5957691216057308 * (x + 0.044715 * static_cast<double>(x) * x * x))))
             OPMEND_LANE(FasterGelu, x / (1.0 + std::exp(-1.702 * static_cast<double>(x))))
             OPMEND_LANE(Silu, x * (1.0 / (1.0 + std::exp(-static_cast<double>(x)))))
             OPMEND_LANE(Erf, std::erf(x))

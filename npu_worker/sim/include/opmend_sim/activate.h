@@ -52,6 +52,7 @@ OPMEND_CURVE(Trunc, Trunc)
 OPMEND_CURVE(Frac, Frac)
 #undef OPMEND_CURVE
 
+// The sign of beta is the page's: with -1.702 it prints x * sigmoid(1.702 x).
 template <class T, bool isReuseSource = false>
 void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, const ::opmend_sim::Same<T> scalar, OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "Swish takes half, float on dav-2201");
@@ -59,7 +60,7 @@ void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count,
     const T* from = ::opmend_sim::source(src, count, "Swish", "src", where);
     ::opmend_sim::join(to, from, count * sizeof(T));
     const double beta = static_cast<float>(scalar);
-    for (uint32_t i = 0; i < count; ++i) to[i] = T(static_cast<float>(from[i] / (1.0 + std::exp(-beta * static_cast<double>(static_cast<float>(from[i]))))));
+    for (uint32_t i = 0; i < count; ++i) to[i] = T(static_cast<float>(from[i] / (1.0 + std::exp(beta * static_cast<double>(static_cast<float>(from[i]))))));
 }
 template <class T, bool isReuseSource = false>
 void Power(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const ::opmend_sim::Same<T>& src1, uint32_t count, OPMEND_WHERE) {

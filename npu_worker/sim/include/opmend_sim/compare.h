@@ -244,4 +244,41 @@ void Select(const LocalTensor<T>& dst, const LocalTensor<U>& selMask, const Loca
                              params, where);
 }
 
+// A byte (or more) a lane instead of a bit: 0 takes the first source, anything else the second. Rows of the mask may be longer than the data's
+// (page SelectWithBytesMask).
+struct SelectWithBytesMaskShapeInfo {
+    uint32_t firstAxis = 0, srcLastAxis = 0, maskLastAxis = 0;
+};
+namespace opmend_detail {
+template <class T, class U>
+void SelectWithBytesMask(const LocalTensor<T>& dst, const LocalTensor<T>& src, T scalar, bool scalar_where_set, const LocalTensor<U>& mask,
+                  const SelectWithBytesMaskShapeInfo& info, ::opmend_sim::Where where) {
+    static_assert(::opmend_sim::one_of<T, half, float>, "Select takes half, float on dav-2201");
+    if (info.maskLastAxis < info.srcLastAxis) ::opmend_sim::fail("select-shape", "Select: rows of the mask are shorter than the data's", where);
+    const uint64_t all = static_cast<uint64_t>(info.firstAxis) * info.srcLastAxis;
+    T* to = ::opmend_sim::target_of_lanes(dst, all, "Select", "dst", where);
+    const T* from = ::opmend_sim::source(src, all, "Select", "src", where);
+    const U* on = ::opmend_sim::source(mask, static_cast<uint64_t>(info.firstAxis) * info.maskLastAxis, "Select", "mask", where);
+    ::opmend_sim::observe(on, static_cast<uint64_t>(info.firstAxis) * info.maskLastAxis * sizeof(U), "Select", "mask", where, mask.buffer());
+    for (uint64_t r = 0; r < info.firstAxis; ++r)
+        for (uint64_t i = 0; i < info.srcLastAxis; ++i) {
+            const uint64_t at = r * info.srcLastAxis + i;
+            const bool scalar_here = (on[r * info.maskLastAxis + i] != U(0)) == scalar_where_set;
+            if (scalar_here) ::opmend_sim::mark_written(to + at, sizeof(T));
+            else ::opmend_sim::join(to + at, from + at, sizeof(T));
+            to[at] = scalar_here ? scalar : from[at];
+        }
+}
+}  // namespace opmend_detail
+template <class T, class U, bool isReuseMask = true>
+void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, ::opmend_sim::Same<T> src1, const LocalTensor<U>& mask, const LocalTensor<uint8_t>&,
+            const SelectWithBytesMaskShapeInfo& info, OPMEND_WHERE) {
+    opmend_detail::SelectWithBytesMask<T>(dst, src0, src1, true, mask, info, where);
+}
+template <class T, class U, bool isReuseMask = true>
+void Select(const LocalTensor<T>& dst, ::opmend_sim::Same<T> src0, const LocalTensor<T>& src1, const LocalTensor<U>& mask, const LocalTensor<uint8_t>&,
+            const SelectWithBytesMaskShapeInfo& info, OPMEND_WHERE) {
+    opmend_detail::SelectWithBytesMask<T>(dst, src1, src0, false, mask, info, where);
+}
+
 }  // namespace AscendC

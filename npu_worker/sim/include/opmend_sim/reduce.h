@@ -126,7 +126,8 @@ void whole_pick(Pick pick, const AscendC::LocalTensor<T>& dst, const AscendC::Lo
     const T* from = reached_source(src, mask, most, repeats, way, call, "src", where);
     observe_reached(src, mask, most, repeats, way, call, "src", where);
     const bool pair = order == AscendC::ReduceOrder::ORDER_VALUE_INDEX || order == AscendC::ReduceOrder::ORDER_INDEX_VALUE;
-    const uint32_t wide = pair ? 2 : 1;
+    // An index that stands alone is a uint32_t whatever the data's type (page WholeReduceMax, dav-2201).
+    const uint32_t wide = pair ? 2 : order == AscendC::ReduceOrder::ORDER_ONLY_INDEX ? static_cast<uint32_t>(sizeof(uint32_t) / sizeof(T)) : 1;
     const uint64_t step = static_cast<uint64_t>(dst_stride) * wide;
     T* to = span_aligned(dst, repeats ? (repeats - 1) * step + wide : 0, sizeof(T) * wide, call, "dst", where);
     for (uint32_t r = 0; r < repeats; ++r) {
@@ -141,7 +142,11 @@ void whole_pick(Pick pick, const AscendC::LocalTensor<T>& dst, const AscendC::Lo
             case AscendC::ReduceOrder::ORDER_VALUE_INDEX: place[0] = value; place[1] = index; break;
             case AscendC::ReduceOrder::ORDER_INDEX_VALUE: place[0] = index; place[1] = value; break;
             case AscendC::ReduceOrder::ORDER_ONLY_VALUE: place[0] = value; break;
-            case AscendC::ReduceOrder::ORDER_ONLY_INDEX: place[0] = index; break;
+            case AscendC::ReduceOrder::ORDER_ONLY_INDEX: {
+                const auto whole = static_cast<uint32_t>(best);
+                std::memcpy(place, &whole, sizeof(whole));
+                break;
+            }
         }
         core().picked[0] = core().picked[1] = 0;
         std::memcpy(&core().picked[0], &value, sizeof(T));
