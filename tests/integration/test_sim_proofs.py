@@ -1,4 +1,4 @@
-"""Every elementwise call in every form and type, bit for bit against NumPy: counts, masks, strides, registers, Counter mode."""
+"""Every elementwise call in every form and type, bit for bit against NumPy: counts, masks, strides, Counter mode."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -44,7 +44,7 @@ def relu(values: Array) -> Array:
     return np.maximum(values, 0)
 
 
-#: What each call makes of src0, src1, dst and the scalar. In double for half and float: exact but for the last rounding.
+#: What each call makes of src0, src1, dst and the scalar; half and float in double: exact but for the last rounding.
 RULES: dict[str, Rule] = {
     "Add": lambda a, b, d, s: a + b,
     "Sub": lambda a, b, d, s: a - b,
