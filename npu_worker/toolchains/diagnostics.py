@@ -35,6 +35,8 @@ _FREE = (
     ),
 )
 _TORCH_SPACES = frozenset({"at", "torch", "c10"})
+#: Macros that an operator project's build defines: the type and the format of each input and output.
+_BUILD_MACRO = re.compile(r"(?:ORIG_)?(?:DTYPE|FORMAT)_[A-Z][A-Z0-9_]*\Z")
 _HEADER = re.compile(r"(?P<name>[\w./+-]+): No such file or directory")
 _LACKING = re.compile(r"unsupported by the simulator: (?P<name>[^\n\"]+)")
 
@@ -70,6 +72,14 @@ def api_names() -> ApiNames:
     )
 
 
+@cache
+def simulated_names() -> frozenset[str]:
+    """Functions, types and macros that the simulator has: code that does not find one has made a mistake of its own."""
+    table = tomllib.loads(resources.files("npu_worker.sim").joinpath("api.toml").read_text("utf-8"))
+    kinds = (table.get(kind, {}) for kind in ("functions", "types", "macros"))
+    return frozenset(name for kind in kinds for name, line in kind.items() if line[0] != "unsupported")
+
+
 @dataclass(frozen=True, kw_only=True)
 class CompileError:
     """One error of the compiler, at the candidate's line where the compiler names one."""
@@ -103,11 +113,17 @@ def unsupported_findings(log: str) -> tuple[Finding, ...]:
                 found[name] = Finding(
                     rule="unsupported",
                     severity="error",
-                    message=f"unsupported by the simulator: {name}",
+                    message=f"unsupported by the simulator: {name}{_hint(name)}",
                     file=error.file,
                     line=error.line,
                 )
     return tuple(found.values())
+
+
+def _hint(name: str) -> str:
+    if not _BUILD_MACRO.match(name):
+        return ""
+    return f" (an operator project's build defines it: define it in the source, as in #define {name} float)"
 
 
 def _names(text: str, api: ApiNames) -> Iterable[str]:
@@ -141,8 +157,9 @@ def _names(text: str, api: ApiNames) -> Iterable[str]:
     for pattern in _FREE:
         match = pattern.search(text)
         if match:
-            if match["name"] in api.free:
-                yield match["name"]
+            name = match["name"]
+            if (name in api.free and name not in simulated_names()) or _BUILD_MACRO.match(name):
+                yield name
             return
 
 

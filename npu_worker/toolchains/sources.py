@@ -43,6 +43,18 @@ _INCLUDE = re.compile(
 )
 
 
+#: Functions that the C library's headers declare and that operators are named after.
+C_LIBRARY_NAMES = frozenset(
+    """
+    abs acos acosh asin asinh atan atan2 atanh cbrt ceil clock copysign cos cosh div drem erf erfc exp
+    exp2 expm1 fabs fdim floor fma fmax fmin fmod frexp gamma hypot ilogb index isfinite isinf isnan j0
+    j1 jn labs ldexp ldiv lgamma link log log10 log1p log2 logb lrint lround modf nearbyint nextafter
+    pipe pow rand random read recv remainder remove remquo rename rint round scalbn select send signal
+    signbit significand sin sincos sinh sqrt tan tanh tgamma time trunc truncate write y0 y1 yn
+    """.split()  # noqa: SIM905
+)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Token:
     """One piece of source. kind: space, newline, comment, string, char, number, word, open, close or mark."""
@@ -95,9 +107,30 @@ def rewrite_launches(source: str, tasks: Mapping[str, str] = MappingProxyType({}
     """
     if "constexpr" in source and any(word in source for word in _KIND_WORDS):
         source = _run_time_kinds(list(tokens(source)))
+    if "__global__" in source and '"C"' in source:
+        source = _overloading(list(tokens(source)))
     if "<<<" not in source:
         return source
     return _rewritten(list(tokens(source)), tasks)
+
+
+def _overloading(stream: list[Token]) -> str:
+    """The text without `extern "C"` before a kernel that the C library has a function of the same name as.
+
+    A device has no C library, so operators are named hypot, sin or div there. A C++ function of that name overloads.
+    """
+    solid = [(at, token) for at, token in enumerate(stream) if token.kind not in _BLANK]
+    plain = [token for _, token in solid]
+    kept = list(stream)
+    for index, token in enumerate(plain):
+        if token.text != "__global__" or index < 2 or plain[index - 1].text != '"C"':
+            continue
+        opening = parameters_opening(plain, index)
+        if opening is None or plain[opening - 1].text not in C_LIBRARY_NAMES:
+            continue
+        for at, part in solid[index - 2 : index]:
+            kept[at] = Token(kind="space", text=" ", line=part.line)
+    return "".join(token.text for token in kept)
 
 
 def _run_time_kinds(stream: list[Token]) -> str:
@@ -314,6 +347,7 @@ def kernel_signatures(source: str) -> tuple[KernelSignature, ...]:
                 continue
             parameters.append((" ".join(piece.text for piece in part[:-1]), part[-1].text))
         c_linkage = [piece.text for piece in before] == ["extern", '"C"']
+        c_linkage = c_linkage and stream[opening - 1].text not in C_LIBRARY_NAMES
         found.append(
             KernelSignature(name=stream[opening - 1].text, parameters=tuple(parameters), c_linkage=c_linkage)
         )

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from npu_worker.toolchains.lookups import lookup_prologue
 from npu_worker.toolchains.sources import Token, kernel_signatures, reached_from, tokens
 
 _BEGIN, _END = "BEGIN_TILING_DATA_DEF", "END_TILING_DATA_DEF"
@@ -81,6 +82,9 @@ class TilingSources:
 
     def prologue(self, path: str) -> str:
         """Declarations to compile before the source `path`; "" if it needs none."""
+        return lookup_prologue(path, self._files) + self._tiling_prologue(path)
+
+    def _tiling_prologue(self, path: str) -> str:
         text = self._files[path]
         if not _concerns(text) and not any(name in text for name in LIBRARY_STRUCTS):
             reached = reached_from(path, self._files).files

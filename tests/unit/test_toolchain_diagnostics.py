@@ -8,10 +8,10 @@ from npu_worker.toolchains.diagnostics import api_names, errors_of, unsupported_
 @pytest.mark.parametrize(
     ("message", "name"),
     [
-        ("error: 'TransDataTo5HD' was not declared in this scope", "TransDataTo5HD"),
+        ("error: 'VectorPadding' was not declared in this scope", "VectorPadding"),
         ("error: 'SoftMax' is not a member of 'AscendC'", "SoftMax"),
-        ("error: 'Nd2NzParams' does not name a type", "Nd2NzParams"),
-        ("error: 'TBufPool' in namespace 'AscendC' does not name a template type", "TBufPool"),
+        ("error: 'LoadData2DParamsV2' does not name a type", "LoadData2DParamsV2"),
+        ("error: 'TQueSync' in namespace 'AscendC' does not name a template type", "TQueSync"),
         ("error: 'class AscendC::TPipe' has no member named 'InitBufPool'", "InitBufPool"),
         ("fatal error: lib/matmul_intf.h: No such file or directory", "lib/matmul_intf.h"),
         ("fatal error: torch/library.h: No such file or directory", "torch/library.h"),
@@ -22,10 +22,10 @@ from npu_worker.toolchains.diagnostics import api_names, errors_of, unsupported_
         ("error: 'matmul' is not a member of 'at'", "matmul"),
         ("error: static assertion failed: unsupported by the simulator: Mmad", "Mmad"),
         (
-            "error: there are no arguments to 'MrgSort' that depend on a template parameter",
-            "MrgSort",
+            "error: there are no arguments to 'MulsCast' that depend on a template parameter",
+            "MulsCast",
         ),
-        ("error: ‘Sort32’ was not declared in this scope; did you mean ‘Sort’?", "Sort32"),
+        ("error: ‘Prelu’ was not declared in this scope; did you mean ‘Sort’?", "Prelu"),
     ],
 )
 def test_names_of_ascendc_are_unsupported(message: str, name: str) -> None:
@@ -57,3 +57,17 @@ def test_mistakes_stay_mistakes(message: str) -> None:
 def test_the_list_has_the_names_people_use() -> None:
     assert {"DataCopy", "ReduceSum", "Mmad", "GET_TILING_DATA", "TQueBind"} <= api_names().free
     assert {"SetGlobalBuffer", "EnQue", "InitBuffer"} <= api_names().members
+
+
+@pytest.mark.parametrize("name", ["Sort32", "TPipe", "GET_TILING_DATA", "DataCopyPad"])
+def test_a_name_that_the_simulator_has_is_the_kernel_s_mistake(name: str) -> None:
+    log = (
+        f"kernel/a.cpp:3:5: error: '{name}' was not declared in this scope; did you mean 'AscendC::{name}'?\n"
+    )
+    assert unsupported_findings(log) == ()
+
+
+@pytest.mark.parametrize("name", ["DTYPE_X", "ORIG_DTYPE_X1", "FORMAT_Y"])
+def test_what_an_operator_project_s_build_defines_is_named(name: str) -> None:
+    (finding,) = unsupported_findings(f"kernel/a.cpp:3:5: error: '{name}' was not declared in this scope\n")
+    assert finding.message.startswith(f"unsupported by the simulator: {name} (an operator project's build")

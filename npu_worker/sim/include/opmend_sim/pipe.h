@@ -45,6 +45,8 @@ void init_pool(Pool* from, Pool& pool, AscendC::TPosition position, uint32_t byt
 namespace AscendC {
 
 class TPipe;
+// A buffer of a queue without a type.
+using TBufHandle = ::opmend_sim::Buffer*;
 
 template <TPosition source, TPosition destination, int depth, auto mask = 0> class TQueBind {
 public:
@@ -70,6 +72,9 @@ public:
     }
     template <class T> LocalTensor<T> DeQue(OPMEND_WHERE) { return tensor<T>(queue_.dequeue(where)); }
     template <class T> void DeQue(LocalTensor<T>& out, OPMEND_WHERE) { out = tensor<T>(queue_.dequeue(where)); }
+    TBufHandle DeQue(OPMEND_WHERE) { return queue_.dequeue(where); }
+    TBufHandle AllocBuffer(OPMEND_WHERE) { return queue_.alloc(where); }
+    void FreeBuffer(TBufHandle buffer, OPMEND_WHERE) { queue_.release(buffer, where); }
     template <TPosition, TPosition, class T> LocalTensor<T> DeQue(OPMEND_WHERE) { return tensor<T>(queue_.dequeue(where)); }
     template <class T> void FreeTensor(const LocalTensor<T>& item, OPMEND_WHERE) { queue_.release(item.buffer(), where); }
     void FreeAllEvent() {}

@@ -3,6 +3,10 @@
 #include "opmend_sim/shadow.h"
 #include "opmend_sim/types.h"
 
+namespace AscendC {
+template <class T> class LocalTensor;
+}  // namespace AscendC
+
 namespace opmend_sim {
 // The memory a position lies in. CO2 is global memory where cube and vector cores are apart, and needs no buffer there.
 constexpr Space space_of(AscendC::TPosition position) {
@@ -23,6 +27,9 @@ void touch(const Buffer* buffer, const void* data, uint64_t bytes, bool writes, 
 // Whether scalar accesses are looked at, too (OPMEND_SIM_SCALAR_SYNC=1): a compiler's auto-sync covers them, so it is off by default.
 extern bool watches_scalars;
 const char* position_name(AscendC::TPosition position);
+// a + b as a value (expressions.h).
+template <class S> struct Expression;
+template <class T, class S> void assign_expression(const AscendC::LocalTensor<T>& dst, const void* given, Where where);
 inline constexpr const char* kUnknownAddress = "a global address that lies in no tensor of the device (null, host memory, or far outside)";
 }  // namespace opmend_sim
 
@@ -163,6 +170,19 @@ public:
         return data_[index];
     }
     ::opmend_sim::Buffer* buffer() const { return buffer_; }
+    // dst = a + b. What converts is made at the caller, and so knows the place.
+    struct Assigned {
+        const void* expression;
+        void (*run)(const LocalTensor&, const void*, ::opmend_sim::Where);
+        ::opmend_sim::Where where;
+        template <class S>
+        Assigned(const ::opmend_sim::Expression<S>& given, OPMEND_WHERE)
+            : expression(&given), run(&::opmend_sim::assign_expression<T, S>), where(where) {}
+    };
+    LocalTensor& operator=(const Assigned& given) {
+        given.run(*this, given.expression, given.where);
+        return *this;
+    }
 
 private:
     void check(uint32_t index, ::opmend_sim::Where where) const {

@@ -48,3 +48,9 @@ inline Where tiling_site(OPMEND_WHERE) { return where; }
 // A device compiles a kernel once a key and drops the other branches; here the host's key of the launch decides as it runs.
 #define TILING_KEY_IS(key) (::opmend_sim::tiling_key() == static_cast<uint64_t>(key))
 #define TILING_KEY_VAR (::opmend_sim::tiling_key())
+
+// The template arguments that a kernel's keys stand for: a device's build makes a kernel of each. Here a launch names them.
+#define ASCENDC_TPL_ARGS_DECL(...)
+#define ASCENDC_TPL_SEL(...)
+#define ASCENDC_TPL_SEL_PARAM(...)
+#define ASCENDC_TPL_SEL_PARAM_WITH_TILING(...)

@@ -110,6 +110,7 @@ template <class T> struct DataCopyPadExtParams {
     DataCopyPadExtParams(bool pad, uint8_t left, uint8_t right, V value)
         : isPad(pad), leftPadding(left), rightPadding(right), paddingValue(static_cast<T>(value)) {}
 };
+template <class V> DataCopyPadExtParams(bool, uint8_t, uint8_t, V) -> DataCopyPadExtParams<V>;
 
 struct BinaryRepeatParams {  // strides in 32-byte blocks
     using Step = ::opmend_sim::Field<uint8_t>;

@@ -1,0 +1,3 @@
+// The whole interface stands in kernel_operator.h here.
+#pragma once
+#include "kernel_operator.h"

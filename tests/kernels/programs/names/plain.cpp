@@ -1,0 +1,15 @@
+// Calls with template arguments and no namespace: found by their arguments, as a device's compiler finds them.
+#include "kernel_operator.h"
+
+__global__ __aicore__ void plain(GM_ADDR z) {
+    AscendC::TPipe pipe;
+    AscendC::TBuf<> room[3];
+    for (auto& one : room) pipe.InitBuffer(one, 256);
+    AscendC::LocalTensor<float> a = room[0].Get<float>(), b = room[1].Get<float>(), work = room[2].Get<float>();
+    Duplicate<float>(a, 2.0f, 64);
+    ReduceSum<float>(b, a, work, 64);
+    AscendC::PipeBarrier<PIPE_ALL>();
+    AscendC::GlobalTensor<float> gm;
+    gm.SetGlobalBuffer((__gm__ float*)z);
+    gm.SetValue(0, b.GetValue(0));
+}
