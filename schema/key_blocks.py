@@ -157,11 +157,12 @@ def _cells(lo: str, hi: str, count: int, alphabet: Alphabet) -> list[str] | None
     if one_sided:
         return None
     keys = []
-    for index in range(1, count + 1):
-        # All in parts of 1 / (count + 1); half a width to either side, exclusive, keeps neighbours apart.
-        center = _number(low, digits, size) * (count + 1) + span * index
-        for length in range(1, digits + 1):
-            step = (count + 1) * size ** (digits - length)
+    # All in parts of 1 / (count + 1); half a width to either side, exclusive, keeps neighbours apart.
+    center = _number(low, digits, size) * (count + 1)
+    steps = [(length, (count + 1) * size ** (digits - length)) for length in range(1, digits + 1)]
+    for _ in range(count):
+        center += span
+        for length, step in steps:
             number = (2 * center + step) // (2 * step)
             if 2 * abs(number * step - center) < span:
                 keys.append(outer + hi[:at] + _spelled(number, length, linear) + suffix)
