@@ -1,14 +1,16 @@
 """The table of AscendC names in docs/simulator.md: what the simulator has, how exact, and what shows it.
 
-`api.toml` holds one line a name, for every name of `toolchains/ascendc_names.toml`: its state and its evidence. The
-table also says which share of what kernels call is there, by the two frequency tables of research/ascendc.md that
-`api.toml` repeats as data.
+`api.toml` holds one line a name, for every name of `toolchains/ascendc_names.toml`: its state and its
+evidence. "Exact" is only what a test compares, by its own word: the mark `@proves` (tests/support/proof.py),
+which is read here from the text of the tests. The table also says which share of what kernels call is there,
+by the two frequency tables of research/ascendc.md that `api.toml` repeats as data.
 
     python -m npu_worker.sim.table            compare: exit 1 and say what differs
     python -m npu_worker.sim.table --write    take names up that headers have gained, and write the table
 """
 
 import argparse
+import ast
 import re
 import sys
 import tomllib
@@ -18,6 +20,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from typing import cast
 
 from schema.errors import BadInput
 
@@ -31,6 +34,8 @@ EVIDENCE = ("integration", "kernels", "acceptance")
 KINDS = ("functions", "types", "members", "macros", "headers")
 BEGIN, END = "<!-- names: begin -->", "<!-- names: end -->"
 UNTESTED = "no test uses it yet"
+UNPROVEN = "computed as documented; no test compares it bit for bit yet"
+NEW = "new: exactness not yet stated"
 _TITLES = {
     "functions": "Functions",
     "types": "Types, structures and namespaces",
@@ -57,7 +62,8 @@ class Entry:
     """One name.
 
     Attributes:
-        evidence: a test's or test kernel's path below tests/ whose text has the name, or a document; "" if nothing yet.
+        evidence: of an exact name a test that proves it; else a test's or test kernel's path below tests/ whose
+            text has the name, or a document; "" if nothing yet.
         note: in what way it is approximated or limited.
     """
 
@@ -66,6 +72,22 @@ class Entry:
     state: State
     evidence: str = ""
     note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proof:
+    """A test's word that it compares names with an independent computation.
+
+    Attributes:
+        test: path below tests/, `::`, function.
+        kernel: the source that calls the names, a path below tests/kernels.
+        forms: of "count", "mask" and "counter", those that are compared.
+    """
+
+    test: str
+    kernel: str
+    names: tuple[str, ...]
+    forms: frozenset[str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,6 +182,79 @@ def _tests() -> Mapping[str, str]:
     )
 
 
+@cache
+def proofs() -> tuple[Proof, ...]:
+    """What tests say that they prove, in the order of their files."""
+    found = []
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        text = path.read_text("utf-8")
+        if "@proves(" not in text:
+            continue
+        for node in ast.walk(ast.parse(text)):
+            for mark in node.decorator_list if isinstance(node, ast.FunctionDef) else ():
+                if (
+                    isinstance(mark, ast.Call)
+                    and isinstance(mark.func, ast.Name)
+                    and mark.func.id == "proves"
+                ):
+                    kernel, names = (str(ast.literal_eval(argument)) for argument in mark.args)
+                    forms = next((str(ast.literal_eval(word.value)) for word in mark.keywords), "")
+                    found.append(
+                        Proof(
+                            test=f"{path.relative_to(ROOT / 'tests')}::{cast(ast.FunctionDef, node).name}",
+                            kernel=kernel,
+                            names=tuple(names.split()),
+                            forms=frozenset(forms.split()),
+                        )
+                    )
+    return tuple(found)
+
+
+def proofs_of(name: str) -> tuple[Proof, ...]:
+    """The proofs of a name."""
+    return tuple(proof for proof in proofs() if name in proof.names)
+
+
+@cache
+def masked() -> frozenset[str]:
+    """The calls that have a form with a mask and repeats, by the headers."""
+    text = "\n".join(path.read_text("utf-8") for path in sorted(INCLUDE.rglob("*.h")))
+    families = r"OPMEND_(?:BINARY|UNARY|SCALAR|REDUCE_PICK|WHOLE_PICK|GROUP|FUSED|COMPARE_SCALAR)\((\w+),?"
+    return frozenset(re.findall(families, text)) | frozenset(
+        re.findall(r"void ([A-Z]\w+)\((?=[^;{}]*\b(?:(?:uint64_t|int32_t) mask\b|MaskType))", text)
+    )
+
+
+def proven(entry: Entry) -> bool:
+    """Whether tests prove the name, in its forms with a mask, too, where it has any."""
+    forms = frozenset[str]().union(*(proof.forms for proof in proofs_of(entry.name)))
+    wanted = {"mask"} if entry.kind == "functions" and entry.name in masked() else set()
+    return bool(proofs_of(entry.name)) and wanted <= forms
+
+
+def _proof_faults(entries: tuple[Entry, ...]) -> Iterator[str]:
+    known = {entry.name for entry in entries}
+    for proof in proofs():
+        path = ROOT / "tests" / "kernels" / proof.kernel
+        text = path.read_text("utf-8") if path.is_file() else ""
+        for name in proof.names:
+            if name not in known:
+                yield f"{proof.test} proves {name}, which is no name of the interface"
+            elif not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+                yield f"{proof.test} proves {name}, which kernels/{proof.kernel} does not call"
+    for entry in entries:
+        place = f"{entry.kind}.{entry.name}"
+        if entry.state is State.EXACT and not proven(entry):
+            part = " in its form with a mask" if proofs_of(entry.name) else ""
+            yield f"{place} is exact, and no test proves it{part}: mark one by @proves, or call it approximated"
+        elif (
+            entry.state is State.APPROXIMATED
+            and entry.note in ("", UNTESTED, UNPROVEN, NEW)
+            and proven(entry)
+        ):
+            yield f"{place} is approximated, and {proofs_of(entry.name)[0].test} proves it: run with --write"
+
+
 def taken_up(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
     """The entries, with a line for each name of the interface; names that headers have gained are there."""
     known = {(entry.kind, entry.name): entry for entry in entries}
@@ -168,24 +263,28 @@ def taken_up(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
         for name in names:
             entry = known.get((kind, name), Entry(kind=kind, name=name, state=State.UNSUPPORTED))
             if there(kind, name) and entry.state is State.UNSUPPORTED and not entry.note:
-                entry = Entry(
-                    kind=kind, name=name, state=State.APPROXIMATED, note="new: exactness not yet stated"
-                )
+                entry = Entry(kind=kind, name=name, state=State.APPROXIMATED, note=NEW)
             elif not there(kind, name):
                 entry = Entry(kind=kind, name=name, state=State.UNSUPPORTED, note=entry.note)
             if entry.state is not State.UNSUPPORTED and not _holds(entry):
                 entry = replace(entry, evidence=evidence_of(kind, name))
-            # Nothing is called exact that no test shows.
-            if entry.state is State.EXACT and not entry.evidence:
-                entry = replace(entry, state=State.APPROXIMATED, note=UNTESTED)
-            elif entry.note == UNTESTED and entry.evidence:
-                entry = replace(entry, state=State.EXACT, note="")
+            # Nothing is called exact that no test proves.
+            open_note = entry.note in ("", UNTESTED, UNPROVEN, NEW)
+            if entry.state is not State.UNSUPPORTED and open_note and proven(entry):
+                test = proofs_of(name)[0].test
+                entry = replace(entry, state=State.EXACT, note="", evidence=test)
+            elif entry.state is not State.UNSUPPORTED and open_note:
+                evidence = evidence_of(kind, name)
+                note = UNPROVEN if evidence else UNTESTED
+                entry = replace(entry, state=State.APPROXIMATED, note=note, evidence=evidence)
             result.append(entry)
     return tuple(result)
 
 
 def _holds(entry: Entry) -> bool:
-    """Whether an entry's evidence is there: a test that has the name, or a document."""
+    """Whether an entry's evidence is there: a test that has the name or proves it, or a document."""
+    if "::" in entry.evidence:
+        return any(proof.test == entry.evidence for proof in proofs_of(entry.name))
     if entry.evidence.startswith(EVIDENCE):
         text = _tests().get(entry.evidence.partition("::")[0], "")
         return entry.name in text
@@ -205,6 +304,7 @@ def faults(entries: tuple[Entry, ...]) -> Iterator[str]:
             yield f"{place} is {entry.state}, and no header has it"
         if entry.evidence and not _holds(entry):
             yield f"{place}: {entry.evidence} is not there, or does not have the name"
+    yield from _proof_faults(entries)
 
 
 def gained(entries: tuple[Entry, ...]) -> Iterator[str]:

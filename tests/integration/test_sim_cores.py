@@ -9,6 +9,7 @@ import torch
 
 from npu_worker.sim.report import read_report
 from tests.support.extension import compiled, loaded, sources
+from tests.support.proof import proves
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "cores"
 SHADOWED, CROSSED, PIPED = 0, 1, 2
@@ -64,6 +65,7 @@ def rows(out: torch.Tensor, count: int, width: int) -> list[list[float]]:
 # --- MIX kernels ---
 
 
+@proves("cores/mix.cpp", "GetSubBlockIdx GetTaskRation ASCEND_IS_AIC")
 def test_a_mix_block_is_one_cube_core_and_its_vector_cores(bench: Bench) -> None:
     out = bench.mix(MIXED, 0)
     assert rows(out, 4, 4) == [[2, 0, 0, 2], [2, 1, 1, 2], [2, 2, 0, 2], [2, 3, 1, 2]]
@@ -71,6 +73,7 @@ def test_a_mix_block_is_one_cube_core_and_its_vector_cores(bench: Bench) -> None
     assert bench.rules == []
 
 
+@proves("cores/mix.cpp", "KERNEL_TASK_TYPE_DEFAULT")
 def test_a_kernel_says_its_task_type_itself(bench: Bench) -> None:
     out = bench.mix(TYPED, 0)
     assert rows(out, 2, 4) == [[2, 0, 0, 1], [2, 1, 0, 1]]
@@ -81,6 +84,7 @@ def test_a_kernel_says_its_task_type_itself(bench: Bench) -> None:
     assert bench.rules == []
 
 
+@proves("cores/mix.cpp", "CrossCoreSetFlag CrossCoreWaitFlag AIC ASCEND_IS_AIV")
 def test_cross_core_flags_order_a_block(bench: Bench) -> None:
     out = bench.mix(MIXED, 1, blocks=3)
     # 1, then (1 + 0) + (1 + 1) = 3, then 3 + 4 = 7; the AIVs' last round adds 0 and 1
@@ -220,6 +224,7 @@ def test_what_cores_do_to_each_other_in_global_memory(
     assert sorted(set(bench.rules)) == found
 
 
+@proves("cores/vector.cpp", "IBSet IBWait")
 def test_an_overlap_names_both_cores_and_the_bytes(bench: Bench) -> None:
     bench.vector(CROSSED, 1, blocks=2)
     assert "AIV 0 and AIV 1 both write bytes 32 to 64 of a storage of 4096" in bench.messages
@@ -227,6 +232,7 @@ def test_an_overlap_names_both_cores_and_the_bytes(bench: Bench) -> None:
     assert bench.vector(CROSSED, 12, blocks=4)[[16, 32, 48]].tolist() == [1, 1, 1]
 
 
+@proves("cores/vector.cpp", "InitDetermineComputeWorkspace WaitPreBlock NotifyNextBlock")
 def test_turns_go_by_block_whatever_the_order(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = ((0 * 2 + 1) * 2 + 2) * 2 + 3
     for order in ("", "reverse", "seed:1"):
@@ -258,6 +264,7 @@ def test_a_loop_without_an_end_is_ended(bench: Bench, monkeypatch: pytest.Monkey
 # --- flags between pipes ---
 
 
+@proves("cores/vector.cpp", "FetchEventID HardEvent")
 @pytest.mark.parametrize(
     ("what", "found"),
     [
@@ -281,6 +288,7 @@ def test_pipes_that_touch_one_buffer(bench: Bench, what: int, found: list[str]) 
     assert bench.rules == found
 
 
+@proves("cores/vector.cpp", "AllocEventID")
 @pytest.mark.parametrize(("what", "rule"), [(7, "flag-id"), (8, "flag-exhausted")])
 def test_event_ids_have_limits(bench: Bench, what: int, rule: str) -> None:
     with pytest.raises(RuntimeError, match=f"^{rule}: "):

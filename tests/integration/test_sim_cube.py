@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from npu_worker.sim.report import read_report
 from tests.support.extension import compiled, loaded, sources
+from tests.support.proof import proves
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "cube"
 #: The fields of TCubeTiling in their order in memory, as public kernels copy it.
@@ -205,6 +206,11 @@ PRODUCTS = {
 }
 
 
+@proves(
+    "cube/matmul.cpp",
+    """GetSysWorkSpacePtr SetTensorA SetTensorB TSCM TCubeTiling MatmulType CubeFormat SetBias SetTail
+    GetTensorC GetOffsetC End REGIST_MATMUL_OBJ lib/matmul_intf.h""",
+)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_product_bit_for_bit(kernels: ModuleType, report: Path, name: str) -> None:
     product = PRODUCTS[name]
@@ -264,6 +270,7 @@ def test_partial_sums_add_to_the_block_before(kernels: ModuleType) -> None:
     assert torch.equal(run(kernels, product, a, b, bias), torch.from_numpy(twice))
 
 
+@proves("cube/matmul.cpp", "SetHF32")
 def test_hf32_rounds_the_operands(kernels: ModuleType) -> None:
     a, b, bias = operands(Product(types=FLOAT, shape=(16, 16, 32)))
 
@@ -364,6 +371,7 @@ def test_plans_obey_a_fixed_split_or_refuse(kernels: ModuleType) -> None:
     assert planned(kernels, 1024, 1024, 1024, 0, 1, False, 512, 512, 64) is None
 
 
+@proves("cube/pybind11.cpp", "SetOrgShape tiling/tiling_api.h tiling/platform/platform_ascendc.h")
 def test_a_planned_product_runs_without_a_finding(kernels: ModuleType, report: Path) -> None:
     shape = (150, 200, 90)
     plan = planned(kernels, *shape, 0, 8, True, -1, -1, -1)
@@ -375,6 +383,7 @@ def test_a_planned_product_runs_without_a_finding(kernels: ModuleType, report: P
     assert rules(report) == set()
 
 
+@proves("cube/cube_only.cpp", "SetBatchNum")
 def test_batches_in_the_layouts_of_attention(kernels: ModuleType, report: Path) -> None:
     batch, query, key, heads, groups, depth = 2, 24, 40, 3, 2, 32
     random = torch.Generator().manual_seed(11)

@@ -13,6 +13,7 @@ import torch
 
 from npu_worker.sim.report import read_report
 from tests.support.extension import compiled, loaded, sources
+from tests.support.proof import proves
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "cube"
 HALF_FLOAT, HALF, BFLOAT, FLOAT, INT8, INT8_HALF, HALF_INT8 = range(7)
@@ -172,6 +173,12 @@ PRODUCTS = {
 }  # fmt: skip
 
 
+@proves(
+    "cube/units.cpp",
+    """Fixpipe LoadData LoadDataWithTranspose SetFixpipeNz2ndFlag SetFixpipePreQuantFlag
+    DataCopyCO12DstParams Nd2NzParams LoadData2DParams LoadData3DParamsV2 LoadData2dTransposeParams
+    MmadParams FixpipeParamsV220 QuantMode_t""",
+)
 @pytest.mark.parametrize("name", PRODUCTS)
 def test_product_bit_for_bit(kernels: ModuleType, report: Path, name: str) -> None:
     units = PRODUCTS[name]
@@ -203,6 +210,7 @@ def rounded(scale: float) -> float:
     return float(struct.unpack("<f", struct.pack("<I", bits & ~0x1FFF))[0])
 
 
+@proves("cube/units.cpp", "SetHF32Mode SetHF32TransMode")
 @pytest.mark.parametrize(("fault", "even"), [(4, 1), (5, 0)], ids=["to-even", "toward-zero"])
 def test_hf32_rounds_what_is_multiplied(kernels: ModuleType, fault: int, even: int) -> None:
     units = Units(types=FLOAT, fault=fault)
@@ -288,6 +296,7 @@ def test_convolution_by_image_to_columns(
     assert rules(report) == set()
 
 
+@proves("cube/units.cpp", "Fill SetFmatrix SetLoadDataPaddingValue")
 def test_a_convolution_padded_with_ones_by_the_registers(kernels: ModuleType, report: Path) -> None:
     random = torch.Generator().manual_seed(5)
     image, weights = (
@@ -320,6 +329,7 @@ def test_wrong_uses_are_found(kernels: ModuleType, report: Path, units: Units, r
     assert rule in rules(report)
 
 
+@proves("cube/mix.cpp", "GetSubBlockNum TQueBind Init SetSubBlockIdx")
 def test_cube_and_vector_cores_of_one_block(kernels: ModuleType, report: Path) -> None:
     random = torch.Generator().manual_seed(3)
     a, b = torch.randn(40, 48, generator=random).bfloat16(), torch.randn(48, 64, generator=random).bfloat16()
@@ -341,6 +351,7 @@ def test_a_kernel_for_cube_cores_alone_has_no_part_for_vector_cores(
     assert rules(report) == set()
 
 
+@proves("cube/constants.cpp", "MatmulConfig GetMatmulApiTiling DisableBias SetSingleShape WaitIterateAll")
 def test_a_tiling_known_at_compile_time(kernels: ModuleType, report: Path) -> None:
     random = torch.Generator().manual_seed(6)
     a, b = torch.randn(64, 64, generator=random).half(), torch.randn(64, 64, generator=random).half()
@@ -350,6 +361,7 @@ def test_a_tiling_known_at_compile_time(kernels: ModuleType, report: Path) -> No
     assert rules(report) == set()
 
 
+@proves("cube/constants.cpp", "SetQuantScalar SetQuantVector")
 @pytest.mark.parametrize("columns", [1, 48], ids=["one-scale", "a-scale-a-column"])
 def test_a_quantised_product(kernels: ModuleType, report: Path, columns: int) -> None:
     random = torch.Generator().manual_seed(7)

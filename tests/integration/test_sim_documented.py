@@ -12,6 +12,7 @@ import pytest
 
 from npu_worker.sim.report import read_report
 from tests.support.extension import compiled, loaded, sources
+from tests.support.proof import proves
 from tests.support.sim_vector import Array, as_torch, steps_apart
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "documented"
@@ -74,6 +75,7 @@ def as_printed(actual: Array, printed: list[str], steps: int, within: float = 0.
     assert not wrong.size, [(int(at), float(actual[at]), printed[at]) for at in wrong[:8]]
 
 
+@proves("documented/calls.cpp", "ReduceAny ReduceAll ReduceXorSum BroadCast SelectWithBytesMask")
 @pytest.mark.parametrize("block", TABLE["block"], ids=lambda block: block["page"])
 def test_a_printed_block(
     documented: ModuleType, block: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -108,6 +110,16 @@ def test_a_printed_block(
         shown = result[4096 * area : 4096 * (area + 1)].view(np.int8 if block.get("bytes") else kind)
         first = block.get("at", 0)
         as_printed(shown[first : first + len(printed)].copy(), printed, steps, block.get("within", 0.0))
+
+
+@proves("documented/calls.cpp", "Xor")
+def test_xor_whose_page_is_wrong(documented: ModuleType) -> None:
+    x, y = np.random.default_rng(1).integers(-(2**15), 2**15, (2, 2000)).astype(np.int16)
+    source, result = placed([x, y], AREAS), placed([], (4096, 4096, 4096))
+    documented.run(
+        as_torch(source), as_torch(result), documented.calls().index("Xor int16_t"), 0, 0, 2000, 0.0, 0.0
+    )
+    assert np.array_equal(result[:4000].view(np.int16), x ^ y)
 
 
 def test_every_block_names_its_page_and_every_wrong_one_its_reason() -> None:

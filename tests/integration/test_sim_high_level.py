@@ -10,6 +10,7 @@ import torch
 
 from npu_worker.sim.report import read_report
 from tests.support.extension import compiled, loaded, sources
+from tests.support.proof import proves
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "high_level"
 LANES = 2048
@@ -100,6 +101,7 @@ def test_softmax_in_parts(call: Call) -> None:
     close(sums[:64], blocks(total))
 
 
+@proves("high_level/calls.cpp", "AdjustSoftMaxRes SoftMaxShapeInfo")
 def test_logarithm_gradient_and_adjustment_of_softmax(call: Call) -> None:
     x, gradient = rows(4, 8, 64), rows(5, 8, 64)
     close(call(6, x, m=8, k=64)[0][:512].reshape(8, 64), np.log10(softmax(x)[0]), 1e-5)
@@ -197,6 +199,7 @@ def test_welford_joins_two_samples(call: Call) -> None:
     close(ends[8:9], both.var(), 1e-5)
 
 
+@proves("high_level/calls.cpp", "SumParams MeanParams CumSumConfig CumSumInfo Pattern")
 def test_sums_means_and_patterns(call: Call) -> None:
     x = rows(21, 7, 24)
     used = x[:, :21].astype(np.float64)
@@ -218,6 +221,7 @@ TOPK_ROW = """-18096.555 -11389.83 -43112.895 -21344.77 57755.918 50911.145 2491
 43008.176 5495.8975 -24176.97 -14308.27 53950.695 7652.6035 -45169.168 -26275.518"""
 
 
+@proves("high_level/calls.cpp", "TopK TopKInfo")
 def test_the_best_of_each_row_as_documented(call: Call) -> None:
     row = np.array(TOPK_ROW.split(), np.float32)
     values, indices, _ = call(22, row, m=1, k=32, used=32, other=1)
@@ -230,6 +234,7 @@ def test_the_best_of_each_row_as_documented(call: Call) -> None:
     assert indices[:13].view(np.int32).tolist() == [2, 5, 0, 3, 4, 0, 0, 0, 31, 30, 29, 28, 27]
 
 
+@proves("high_level/calls.cpp", "ClampMax ClampMin")
 def test_gated_units_and_functions(call: Call) -> None:
     a, b = rows(22, 1, LANES)[0], rows(23, 1, LANES)[0]
     wide, other = a.astype(np.float64), b.astype(np.float64)
@@ -248,6 +253,7 @@ def test_gated_units_and_functions(call: Call) -> None:
     close(call(38, a)[0], torch.nn.functional.gelu(torch.from_numpy(a)).numpy(), 0.02)
 
 
+@proves("high_level/calls.cpp", "DropOut DropOutShapeInfo Pad UnPad DequantParams SetSize")
 def test_masks_pads_and_quantisation(call: Call) -> None:
     x = rows(24, 8, 64)
     keep = np.random.default_rng(25).integers(0, 2, (8, 64)).astype(np.uint8)

@@ -13,6 +13,7 @@ import torch
 from npu_worker.sim.report import read_report
 from schema.results import Finding
 from tests.support.extension import compiled, loaded, sources
+from tests.support.proof import proves
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "sim"
 ALL_HALVES = np.arange(65536, dtype=np.uint16).view(np.float16)
@@ -178,6 +179,11 @@ def test_every_half_through_unary_calls(kernels: ModuleType, op: int) -> None:
     assert np.mean(steps == 0) > 0.999
 
 
+@proves(
+    "sim/vector.cpp",
+    """InitBuffer AllocTensor FreeTensor EnQue DeQue Get LocalTensor TPipe TQue TBuf TPosition""",
+)
+@proves("sim/common.h", "kernel_operator.h")
 @pytest.mark.parametrize("n", [1, 7, 8, 4095, 4096, 4097, 10001])
 def test_float_add_of_any_length(kernels: ModuleType, report: Path, n: int) -> None:
     x, y = torch.randn(n), torch.randn(n)
@@ -239,6 +245,7 @@ def test_reductions_of_repeats(kernels: ModuleType) -> None:
     assert as_numpy(kernels.reduce(as_torch(ties), 2))[1:2].view(np.uint16)[0] == 1
 
 
+@proves("sim/machine.cpp", "DataCopyPad DataCopyExtParams DataCopyPadExtParams")
 def test_unspecified_padding_is_poison(kernels: ModuleType, report: Path) -> None:
     out = kernels.machine(torch.arange(16, dtype=torch.float32), 1, 0).view(2, 8)
     assert torch.equal(out[:, :5], torch.arange(10, dtype=torch.float32).view(2, 5))
@@ -319,6 +326,11 @@ def test_unsupported_at_run_time_is_its_own_class(kernels: ModuleType) -> None:
         kernels.machine(torch.ones(8), 1, 16)
 
 
+@proves(
+    "sim/machine.cpp",
+    """GetBlockIdx GetBlockNum SyncAll SetAtomicAdd SetAtomicNone GetValue SetValue SetGlobalBuffer
+    GlobalTensor""",
+)
 def test_sync_all_and_atomics_across_cores(kernels: ModuleType, report: Path) -> None:
     assert kernels.machine(torch.zeros(48), 48, 12).tolist() == [*range(1, 48), 0]
     assert torch.equal(kernels.machine(torch.zeros(8), 20, 14), torch.full((8,), 20.0))
@@ -327,11 +339,13 @@ def test_sync_all_and_atomics_across_cores(kernels: ModuleType, report: Path) ->
         kernels.machine(torch.zeros(64), 49, 12)
 
 
+@proves("sim/machine.cpp", "DataCopy DataCopyParams")
 def test_block_copy_with_gaps(kernels: ModuleType) -> None:
     x = torch.arange(64, dtype=torch.float32)
     assert torch.equal(kernels.machine(x, 1, 19)[:32], x.view(4, 2, 8)[:, 0].reshape(-1))
 
 
+@proves("sim/machine.cpp", "GetWithOffset ReinterpretCast")
 def test_counter_mode_gather_and_brcb(kernels: ModuleType, report: Path) -> None:
     out = kernels.machine(torch.zeros(256), 1, 21)
     assert torch.equal(out, (torch.arange(256) < 100).float())

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.support.extension import loaded
+from tests.support.proof import proves
 from tests.support.sim_vector import Array, as_torch, build, same, steps_apart
 
 ALL_HALVES = np.arange(65536, dtype=np.uint16).view(np.float16)
@@ -77,6 +78,7 @@ def to_integers(values: Array, kind: Any, mode: int) -> Array:
     return out
 
 
+@proves("sim_vector/numeric.cpp", "Cast RoundMode", forms="count")
 @pytest.mark.parametrize("mode", FIVE, ids=lambda mode: MODES[mode])
 @pytest.mark.parametrize(
     ("pair", "source", "kind"),
@@ -141,6 +143,7 @@ def finite_grid(kind: Any) -> Array:
     return np.unique(wide[np.isfinite(wide)])
 
 
+@proves("sim_vector/numeric.cpp", "Cast RoundMode", forms="count")
 @pytest.mark.parametrize(
     ("pair", "source", "kind", "modes"),
     [
@@ -248,6 +251,7 @@ def test_casts_that_lose_nothing(kernels: ModuleType) -> None:
     )
 
 
+@proves("sim_vector/numeric.cpp", "SetDeqScale")
 @pytest.mark.parametrize("scale", [1.0, 0.1, 0.0078125, 3.0])
 def test_int32_to_half_is_scaled_and_rounded_once(kernels: ModuleType, scale: float) -> None:
     values = np.random.default_rng(6).integers(-(2**24), 2**24, 20000).astype(np.int32)
@@ -308,6 +312,7 @@ EXACT: dict[int, Callable[[Array, Array], Array]] = {
 }
 
 
+@proves("sim_vector/numeric.cpp", "Add Sub Mul Max Min Abs Sqrt Relu Div AddRelu SubRelu", forms="count")
 @pytest.mark.parametrize("op", sorted(EXACT))
 @pytest.mark.parametrize("kind", ["half", "float"])
 def test_arithmetic_is_correctly_rounded(kernels: ModuleType, kind: str, op: int) -> None:
@@ -331,6 +336,7 @@ SCALARS: dict[int, Callable[[Array, Any], Array]] = {
 }
 
 
+@proves("sim_vector/numeric.cpp", "Adds Muls Maxs Mins LeakyRelu", forms="count")
 @pytest.mark.parametrize("scalar", [0.0, 1.0, -2.5, 0.1, 65504.0, float("inf"), float("nan")])
 @pytest.mark.parametrize("kind", ["half", "float"])
 def test_scalar_operands(kernels: ModuleType, kind: str, scalar: float) -> None:
@@ -346,6 +352,7 @@ def test_scalar_operands(kernels: ModuleType, kind: str, scalar: float) -> None:
             assert same(lanes(kernels, op, kind, x, scalar=scalar), expected), op
 
 
+@proves("sim_vector/numeric.cpp", "MulAddDst FusedMulAdd MulAddRelu Axpy", forms="count")
 def test_fused_calls_round_once(kernels: ModuleType) -> None:
     rng = np.random.default_rng(9)
     x, y = ALL_HALVES, rng.permutation(ALL_HALVES)
@@ -407,6 +414,7 @@ def test_integer_lanes_wrap(kernels: ModuleType) -> None:
     assert np.array_equal(lanes(kernels, 36, "int32", wide), np.maximum(wide, 0))
 
 
+@proves("sim_vector/numeric.cpp", "Not And Or ShiftLeft ShiftRight", forms="count")
 @pytest.mark.parametrize("kind", ["int16", "uint16", "int32", "uint32"])
 def test_bits_and_shifts(kernels: ModuleType, kind: str) -> None:
     dtype = np.dtype(kind)

@@ -124,13 +124,13 @@ def forms(size: int) -> Iterator[tuple[int, int, int, int, tuple[int, ...], Arra
 
 @proves(
     "proofs/elementwise.h",
-    """Add Sub Mul Div Max Min And Or AddRelu SubRelu MulAddDst FusedMulAdd FusedMulAddRelu MulAddRelu Abs Sqrt Relu Not
-    Adds Muls Maxs Mins LeakyRelu ShiftLeft ShiftRight Axpy Duplicate""",
+    """Add Sub Mul Div Max Min And Or AddRelu SubRelu MulAddDst FusedMulAdd FusedMulAddRelu MulAddRelu Abs
+    Sqrt Relu Not Adds Muls Maxs Mins LeakyRelu ShiftLeft ShiftRight Axpy Duplicate""",
     forms="count mask counter",
 )
 @proves(
     "proofs/elementwise.cpp",
-    "SetMaskCount SetMaskNorm SetVectorMask ResetMask BinaryRepeatParams UnaryRepeatParams MaskMode",
+    """SetMaskCount SetMaskNorm SetVectorMask ResetMask BinaryRepeatParams UnaryRepeatParams MaskMode""",
 )
 def test_every_form_of_every_elementwise_call(
     kernels: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

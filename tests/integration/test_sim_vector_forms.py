@@ -17,6 +17,7 @@ from npu_worker.sim.report import read_report
 from npu_worker.toolchains import SimToolchain
 from schema.results import FailureType
 from tests.support.extension import loaded
+from tests.support.proof import proves
 from tests.support.sim_vector import Array, as_torch, build
 
 LT, GT, EQ, LE, GE, NE = range(6)
@@ -123,6 +124,7 @@ def test_mask_length_mask_bits_counter_and_outside_masks(forms: Forms) -> None:
     assert np.array_equal(forms(3, x, z=old), expected)
 
 
+@proves("sim_vector/forms.cpp", "Compare CMPMODE", forms="count mask")
 def test_compare(forms: Forms) -> None:
     operators: list[Any] = [np.less, np.greater, np.equal, np.less_equal, np.greater_equal, np.not_equal]
     x, y = floats(256), floats(256)
@@ -138,6 +140,7 @@ def test_compare(forms: Forms) -> None:
     assert np.array_equal(forms(5, hx, hy, z=np.zeros(32, np.uint8), p=LE), packed(hx <= hy))
 
 
+@proves("sim_vector/forms.cpp", "GetCmpMask")
 def test_compare_into_the_register_page(forms: Forms) -> None:
     # page: Compare (result in a register)
     x = np.float32(
@@ -156,6 +159,7 @@ def test_compare_into_the_register_page(forms: Forms) -> None:
     assert not out[3:8].any()
 
 
+@proves("sim_vector/forms.cpp", "Select SELMODE SetCmpMask", forms="count mask")
 def test_select_modes(forms: Forms) -> None:
     x, y, old = floats(128), floats(128), np.full(128, -9, np.float32)
     flags = RNG.integers(0, 2, 128).astype(bool)
@@ -196,6 +200,7 @@ def sorted_pairs(values: Array, indices: Array) -> Array:
     return pairs(values[order], indices[order])
 
 
+@proves("sim_vector/forms.cpp", "Sort32")
 @pytest.mark.parametrize("kind", [np.float32, np.float16])
 def test_sort32(forms: Forms, kind: Any) -> None:
     values = RNG.integers(-9, 9, 96).astype(kind)  # many ties
@@ -207,6 +212,7 @@ def test_sort32(forms: Forms, kind: Any) -> None:
     )
 
 
+@proves("sim_vector/forms.cpp", "MrgSort MrgSort4Info MrgSortSrcList GetMrgSortResult")
 def test_mrgsort(forms: Forms) -> None:
     values, indices = floats(256), np.arange(256, dtype=np.uint32)
     values[::3] = np.round(values[::3])
@@ -231,6 +237,7 @@ def test_mrgsort(forms: Forms) -> None:
     assert [int(np.count_nonzero(expected[1::2] // 32 == q)) for q in range(4)] == taken.tolist()
 
 
+@proves("sim_vector/forms.cpp", "Concat Sort Extract GetSortOffset")
 @pytest.mark.parametrize("whole", [0, 1])
 def test_sort_page(forms: Forms, whole: int) -> None:
     # pages: Sort, MrgSort (high level): 128 halves in groups that fall
@@ -242,6 +249,7 @@ def test_sort_page(forms: Forms, whole: int) -> None:
     assert out[256:].tolist() == list(range(127, -1, -1))
 
 
+@proves("sim_vector/forms.cpp", "TransDataTo5HD TransDataTo5HDParams GetPhyAddr")
 def test_transdata(forms: Forms) -> None:
     plane = np.repeat(np.arange(16, dtype=np.float16), 256)  # page: channel c holds c
     out = forms(20, plane, z=np.zeros(4096, np.float16)).reshape(256, 16)
@@ -267,6 +275,7 @@ def test_transdata(forms: Forms) -> None:
     assert np.array_equal(out[256:].reshape(16, 16), double[256:].reshape(16, 16).T)
 
 
+@proves("sim_vector/forms.cpp", "Transpose")
 def test_transposes_of_planes(forms: Forms) -> None:
     x = halves(3 * 3 * 16)
     out = forms(24, x, z=np.zeros(144, np.float16))
@@ -276,6 +285,7 @@ def test_transposes_of_planes(forms: Forms) -> None:
     assert np.array_equal(out.reshape(2, 5, 4, 6), y.reshape(2, 4, 6, 5).transpose(0, 3, 1, 2))
 
 
+@proves("sim_vector/forms.cpp", "Gather Gatherb GatherRepeatParams", forms="count mask")
 def test_gathers(forms: Forms) -> None:
     offsets = np.arange(254, -1, -2, dtype=np.uint32)  # page: Gather
     out = forms(26, np.arange(128, dtype=np.float16), w=offsets, z=np.zeros(128, np.float16))
@@ -291,6 +301,7 @@ def test_gathers(forms: Forms) -> None:
     assert np.array_equal(out.reshape(8, 16), np.arange(128, dtype=np.uint16).reshape(8, 16)[::-1])
 
 
+@proves("sim_vector/forms.cpp", "GatherMask GatherMaskParams")
 def test_gathermask(forms: Forms) -> None:
     x, old = floats(128), np.full(1032, -9, np.float32)
     lane = np.arange(128) % 64
@@ -335,6 +346,7 @@ def test_arithmetic_with_a_conversion(forms: Forms) -> None:
     assert not out[:, 16:].any()
 
 
+@proves("sim_vector/forms.cpp", "Brcb Cast CreateVecIndex Duplicate", forms="mask")
 def test_fills_copies_and_indices(forms: Forms) -> None:
     out = forms(37, np.arange(1, 17, dtype=np.uint16), z=np.zeros(256, np.uint16))  # page: Brcb
     assert out.tolist() == [value for value in range(1, 17) for _ in range(16)]
@@ -375,6 +387,7 @@ def tree(values: Array) -> Any:
     return values[0]
 
 
+@proves("sim_vector/forms.cpp", "GetReduceMaxMinCount GetAccVal ReduceOrder")
 def test_reductions(forms: Forms) -> None:
     x = floats(4096)
     out = forms(43, x, z=np.zeros(8, np.float32), p=64)
@@ -473,6 +486,7 @@ def test_calls_that_the_soc_lacks(forms: Forms) -> None:
             )
 
 
+@proves("sim_vector/forms.cpp", "ProposalConcat ProposalExtract RpSort16 MrgSort4")
 @pytest.mark.slow
 def test_calls_of_an_older_soc(library: Path, tmp_path: Path) -> None:
     """Scatter and region proposals on 310P: a process of its own, since the SoC is chosen once."""
