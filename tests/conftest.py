@@ -22,6 +22,8 @@ _SAME_KERNELS = {
     "test_sim_cube.py": "cube",
     "test_sim_cube_units.py": "cube",
     "test_sim_numeric.py": "vector",
+    "test_sim_proofs.py": "proofs",
+    "test_sim_proofs_lines.py": "proofs",
     "test_sim_vector_forms.py": "vector",
 }
 

@@ -269,10 +269,11 @@ def taken_up(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
             if entry.state is not State.UNSUPPORTED and not _holds(entry):
                 entry = replace(entry, evidence=evidence_of(kind, name))
             # Nothing is called exact that no test proves.
-            open_note = entry.note in ("", UNTESTED, UNPROVEN, NEW)
+            open_note = entry.note in ("", UNTESTED, UNPROVEN, NEW) or entry.state is State.EXACT
             if entry.state is not State.UNSUPPORTED and open_note and proven(entry):
                 test = proofs_of(name)[0].test
-                entry = replace(entry, state=State.EXACT, note="", evidence=test)
+                note = entry.note if entry.state is State.EXACT else ""
+                entry = replace(entry, state=State.EXACT, note=note, evidence=test)
             elif entry.state is not State.UNSUPPORTED and open_note:
                 evidence = evidence_of(kind, name)
                 note = UNPROVEN if evidence else UNTESTED

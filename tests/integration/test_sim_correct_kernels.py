@@ -15,6 +15,7 @@ import torch
 
 from npu_worker.sim.report import read_report
 from tests.support.extension import compiled, loaded, sources
+from tests.support.proof import proves
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "idioms"
 EMPTY = torch.zeros(1)
@@ -243,6 +244,7 @@ def test_there_are_forty_kernels() -> None:
     assert len({idiom.name for idiom in IDIOMS}) == len(IDIOMS)
 
 
+@proves("idioms/cores.cpp", "GetUserWorkspace")
 @pytest.mark.parametrize("idiom", IDIOMS, ids=[idiom.name for idiom in IDIOMS])
 def test_a_correct_kernel_is_right_and_nothing_is_found(
     idioms: ModuleType, idiom: Idiom, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

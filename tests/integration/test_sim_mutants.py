@@ -18,6 +18,7 @@ from npu_worker.sim.report import read_report
 from npu_worker.toolchains.sim import SIM_DIRECTORY
 from schema.results import Finding
 from tests.support.extension import compiled, loaded, sources
+from tests.support.proof import proves
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "mutants"
 CASE = re.compile(r"^ {8}case (\d+):.*?// ([a-z]+(?:-[a-z0-9]+)*)\b", re.MULTILINE)
@@ -83,6 +84,7 @@ def expected(group: str, which: int, rule: str) -> object:
     return pytest.param(group, which, rule, marks=marks, id=f"{group}-{which}-{rule}")
 
 
+@proves("mutants/protocol.cpp", "ASCENDC_ASSERT")
 @pytest.mark.parametrize(("group", "which", "rule"), [expected(*mutant) for mutant in MUTANTS])
 def test_the_fault_is_named(
     mutants: ModuleType,

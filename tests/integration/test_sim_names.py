@@ -9,6 +9,7 @@ import pytest
 
 from npu_worker.toolchains import SimToolchain
 from schema.results import FailureType
+from tests.support.proof import proves
 
 ROOT = Path(__file__).parent.parent.parent
 NAMES = ROOT / "tests" / "kernels" / "programs" / "names"
@@ -35,6 +36,10 @@ def findings(
     return build.compilation.failure_type, found
 
 
+@proves(
+    "programs/names/main.cpp",
+    """AlignUp AlignDown CeilAlign DivCeil CeilDivision AscendCUtils TensorDesc ListTensorDesc ASSERT""",
+)
 def test_scalars_operators_lists_and_names_of_the_c_library(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
     x, y = random.integers(-20, 20, (2, 256)).astype(np.float32) / 4

@@ -11,6 +11,7 @@ import pytest
 
 from npu_worker.simulate import collect
 from schema.errors import BadInput
+from tests.support.proof import proves
 
 ROOT = Path(__file__).parent.parent.parent
 PROGRAMS = ROOT / "tests" / "kernels" / "programs"
@@ -43,6 +44,7 @@ def test_a_host_side_with_acl_and_files(tmp_path: Path) -> None:
     assert done.stderr == "squared 26\n"
 
 
+@proves("programs/cpu_mode/main.cpp", "SetKernelMode")
 def test_cpu_mode_and_an_error_that_stops_it(tmp_path: Path) -> None:
     done = simulate(tmp_path, PROGRAMS / "cpu_mode" / "main.cpp")
     assert (done.returncode, done.stdout.split()) == (0, [str(2 * i) for i in range(16)])

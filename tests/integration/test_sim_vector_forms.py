@@ -237,7 +237,7 @@ def test_mrgsort(forms: Forms) -> None:
     assert [int(np.count_nonzero(expected[1::2] // 32 == q)) for q in range(4)] == taken.tolist()
 
 
-@proves("sim_vector/forms.cpp", "Concat Sort Extract GetSortOffset")
+@proves("sim_vector/forms.cpp", "Concat Sort GetSortOffset")
 @pytest.mark.parametrize("whole", [0, 1])
 def test_sort_page(forms: Forms, whole: int) -> None:
     # pages: Sort, MrgSort (high level): 128 halves in groups that fall

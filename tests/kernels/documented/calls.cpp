@@ -166,7 +166,7 @@ extern "C" __global__ __aicore__ void documented(GM_ADDR in, GM_ADDR out, Docume
             AscendAntiQuant<int8_t, half, false>(h.d[0], codes, h.s[1], h.s[2], tmp, c.m, AntiQuantShapeInfo{1, c.k, 1, c.k});
             break;
         }
-        case Documented::SelectBytes: {
+        case Documented::SelectBytes: {  // page SelectWithBytesMask
             LocalTensor<uint8_t> mask = h.s[1].ReinterpretCast<uint8_t>();
             Select(h.d[0], h.s[0], hs, mask, tmp, SelectWithBytesMaskShapeInfo{c.m, c.k, c.k});
             break;
