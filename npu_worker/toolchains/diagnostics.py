@@ -73,11 +73,18 @@ def api_names() -> ApiNames:
 
 
 @cache
+def _states() -> dict[str, list[str]]:
+    """`npu_worker/sim/api.toml`: state, evidence and note of each function, type and macro."""
+    table = tomllib.loads(resources.files("npu_worker.sim").joinpath("api.toml").read_text("utf-8"))
+    return {
+        name: line for kind in ("functions", "types", "macros") for name, line in table.get(kind, {}).items()
+    }
+
+
+@cache
 def simulated_names() -> frozenset[str]:
     """Functions, types and macros that the simulator has: code that does not find one has made a mistake of its own."""
-    table = tomllib.loads(resources.files("npu_worker.sim").joinpath("api.toml").read_text("utf-8"))
-    kinds = (table.get(kind, {}) for kind in ("functions", "types", "macros"))
-    return frozenset(name for kind in kinds for name, line in kind.items() if line[0] != "unsupported")
+    return frozenset(name for name, line in _states().items() if line[0] != "unsupported")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +129,8 @@ def unsupported_findings(log: str) -> tuple[Finding, ...]:
 
 def _hint(name: str) -> str:
     if not _BUILD_MACRO.match(name):
-        return ""
+        state, _, note, *_ = (*_states().get(name, ()), "", "", "", "")
+        return f" ({note})" if note and state == "unsupported" else ""
     return f" (an operator project's build defines it: define it in the source, as in #define {name} float)"
 
 

@@ -46,6 +46,8 @@ def test_scalars_operators_lists_and_names_of_the_c_library(tmp_path: Path) -> N
     y[y == 0] = 1
     y[::7] = np.where(x[::7] == 0, 1, x[::7])
     np.concatenate([x, y]).tofile(tmp_path / "input.bin")
+    halves = (random.integers(-40, 40, 128) / 4).astype(np.float16)
+    halves.tofile(tmp_path / "halves.bin")
     done = simulate(tmp_path, NAMES / "main.cpp", NAMES / "plain.cpp")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     raw = (tmp_path / "symbols.bin").read_bytes()
@@ -55,6 +57,10 @@ def test_scalars_operators_lists_and_names_of_the_c_library(tmp_path: Path) -> N
     assert np.array_equal(bits, np.stack([x <= y, x > y]))
     assert np.array_equal(np.fromfile(tmp_path / "hypot.bin", np.float32), np.sqrt(x * x + y * y))
     assert np.array_equal(np.fromfile(tmp_path / "sums.bin", np.float32), [x[:16].sum(), y.sum()])
+    four = np.clip(np.rint(halves), -8, 7).astype(np.int8)
+    raw = (tmp_path / "nibbles.bin").read_bytes()
+    assert np.array_equal(np.frombuffer(raw[:64], np.int8), (four[::2] & 15) | (four[1::2] << 4))
+    assert np.array_equal(np.frombuffer(raw[64:], np.float16), four[64:].astype(np.float16))
     assert np.fromfile(tmp_path / "plain.bin", np.float32).tolist() == [128]
 
 

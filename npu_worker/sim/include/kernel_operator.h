@@ -14,6 +14,7 @@
 #include "opmend_sim/copy.h"
 #include "opmend_sim/vector.h"
 #include "opmend_sim/convert.h"
+#include "opmend_sim/int4.h"
 #include "opmend_sim/reduce.h"
 #include "opmend_sim/compare.h"
 #include "opmend_sim/arrange.h"

@@ -58,13 +58,13 @@ public:
     template <CacheRwMode = CacheRwMode::RW> void SetL2CacheHint(CacheMode) {}
     GlobalTensor operator[](uint64_t offset) const {
         GlobalTensor view = *this;
-        view.data_ += offset;
+        view.data_ += offset / ::opmend_sim::packed<T>;
         view.size_ = size_ > offset ? size_ - offset : 0;
         return view;
     }
     template <class U> GlobalTensor<U> ReinterpretCast() const {
         GlobalTensor<U> view;
-        view.assume(reinterpret_cast<U*>(data_), range_, size_ * sizeof(T) / sizeof(U));
+        view.assume(reinterpret_cast<U*>(data_), range_, size_ * sizeof(T) / ::opmend_sim::packed<T> * ::opmend_sim::packed<U> / sizeof(U));
         return view;
     }
     T GetValue(uint64_t index, OPMEND_WHERE) const {
@@ -119,14 +119,14 @@ public:
     using PrimType = T;
     LocalTensor() = default;
     LocalTensor(T* data, uint32_t bytes, TPosition position, ::opmend_sim::Buffer* buffer)
-        : data_(data), count_(bytes / sizeof(T)), bytes_(bytes), buffer_(buffer), position_(position) {}
+        : data_(data), count_(bytes / sizeof(T) * ::opmend_sim::packed<T>), bytes_(bytes), buffer_(buffer), position_(position) {}
     // A tensor at a chosen byte address of a position's memory; tileSize in elements.
     LocalTensor(TPosition position, uint32_t address, uint32_t tileSize)
         : data_(reinterpret_cast<T*>(::opmend_sim::core().memory(::opmend_sim::space_of(position)).base + address)), count_(tileSize),
-          bytes_(static_cast<uint32_t>(tileSize * sizeof(T))), position_(position) {}
+          bytes_(static_cast<uint32_t>(tileSize * sizeof(T) / ::opmend_sim::packed<T>)), position_(position) {}
     uint32_t GetSize() const { return count_; }
     uint32_t GetLength() const { return bytes_; }
-    void SetSize(uint32_t count) { count_ = count; bytes_ = count * sizeof(T); }
+    void SetSize(uint32_t count) { count_ = count; bytes_ = count * sizeof(T) / ::opmend_sim::packed<T>; }
     TPosition GetPosition() const { return position_; }
     // The kernel goes on with a bare pointer: what it writes there is not seen, so all counts as written from here.
     T* GetPhyAddr() const { return GetPhyAddr(0); }
@@ -141,9 +141,9 @@ public:
     ShapeInfo GetShapeInfo() const { return shape_; }
     LocalTensor operator[](uint32_t offset) const {
         LocalTensor view = *this;
-        view.data_ += offset;
+        view.data_ += offset / ::opmend_sim::packed<T>;
         view.count_ = count_ > offset ? count_ - offset : 0;
-        view.bytes_ = view.count_ * sizeof(T);
+        view.bytes_ = view.count_ * sizeof(T) / ::opmend_sim::packed<T>;
         return view;
     }
     void SetAddrWithOffset(LocalTensor& source, uint32_t offset) { *this = source[offset]; }

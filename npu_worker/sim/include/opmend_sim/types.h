@@ -42,6 +42,8 @@ template <class U> struct Field {
     template <class A> Field& operator/=(A other) { return *this = Field(value / other); }
 };
 using Repeat = Field<uint8_t>;
+// Elements of a tensor that lie in one object of its type.
+template <class T> inline constexpr uint32_t packed = 1;
 }  // namespace opmend_sim
 
 namespace AscendC {
@@ -71,6 +73,12 @@ enum class CacheRwMode : uint8_t { READ = 1, WRITE = 2, RW = 3 };
 enum class AtomicDtype : uint8_t { ATOMIC_NONE, ATOMIC_F32, ATOMIC_F16, ATOMIC_S16, ATOMIC_S32, ATOMIC_S8, ATOMIC_BF16 };
 
 using TEventID = int8_t;
+
+// Two in a byte; sizeof is that of the byte.
+struct int4b_t {
+    int8_t storage;
+    using T = int8_t;
+};
 
 struct DataCopyParams {  // DataCopy: length and gaps in 32-byte blocks. DataCopyPad: length in bytes
     uint16_t blockCount = 1;
@@ -217,6 +225,10 @@ inline constexpr uint32_t MAX_REPEAT_TIMES = 255;
 template <class T> constexpr uint32_t elements_per_repeat() { return 256 / sizeof(T); }
 
 }  // namespace AscendC
+
+namespace opmend_sim {
+template <> inline constexpr uint32_t packed<AscendC::int4b_t> = 2;
+}  // namespace opmend_sim
 
 enum pipe_t { PIPE_S, PIPE_V, PIPE_M, PIPE_MTE1, PIPE_MTE2, PIPE_MTE3, PIPE_ALL, PIPE_FIX };
 enum event_t { EVENT_ID0, EVENT_ID1, EVENT_ID2, EVENT_ID3, EVENT_ID4, EVENT_ID5, EVENT_ID6, EVENT_ID7 };

@@ -79,6 +79,25 @@ extern "C" __global__ __aicore__ void hypot(GM_ADDR x, GM_ADDR y, GM_ADDR z, uin
     queue.FreeTensor(a);
 }
 
+// x to four-bit integers, and back from the second half of them: z gets 64 bytes, then 64 halves.
+__global__ __aicore__ void nibbles(GM_ADDR x, GM_ADDR z) {
+    TPipe pipe;
+    TBuf<> wide, narrow, back;
+    pipe.InitBuffer(wide, 256);
+    pipe.InitBuffer(narrow, 64 * sizeof(int4b_t));
+    pipe.InitBuffer(back, 128);
+    LocalTensor<half> from = wide.Get<half>(), again = back.Get<half>();
+    LocalTensor<int8_t> bytes = narrow.Get<int8_t>();
+    LocalTensor<int4b_t> four = bytes.ReinterpretCast<int4b_t>();
+    Load(from, x, 128);
+    PipeBarrier<PIPE_ALL>();
+    Cast(four, from, RoundMode::CAST_RINT, 128);
+    Cast(again, four[64], RoundMode::CAST_NONE, 64);
+    PipeBarrier<PIPE_ALL>();
+    Store(z, bytes, 64);
+    Store(z + 64, again, 64);
+}
+
 __global__ __aicore__ void plain(GM_ADDR z);
 
 // Sums the tensors of a list into z; their lengths come from their shapes.
@@ -139,6 +158,14 @@ int main() {
     auto* sums = (uint8_t*)device(nullptr, 8);
     list_sum<<<1, nullptr, stream>>>(list, sums);
     write("sums.bin", sums, 8);
+    std::vector<uint16_t> halves(128);
+    file = std::fopen("halves.bin", "rb");
+    if (!file || std::fread(halves.data(), 2, 128, file) != 128) return 5;
+    std::fclose(file);
+    auto* wide = (uint8_t*)device(halves.data(), 256);
+    auto* packed = (uint8_t*)device(nullptr, 192);
+    nibbles<<<1, nullptr, stream>>>(wide, packed);
+    write("nibbles.bin", packed, 192);
     plain<<<1, nullptr, stream>>>(sums);
     write("plain.bin", sums, 4);
     return 0;
