@@ -129,8 +129,8 @@ def unsupported_findings(log: str) -> tuple[Finding, ...]:
 
 def _hint(name: str) -> str:
     if not _BUILD_MACRO.match(name):
-        state, _, note, *_ = (*_states().get(name, ()), "", "", "", "")
-        return f" ({note})" if note and state == "unsupported" else ""
+        line = _states().get(name, [])
+        return f" ({line[2]})" if len(line) > 2 and line[0] == "unsupported" else ""
     return f" (an operator project's build defines it: define it in the source, as in #define {name} float)"
 
 

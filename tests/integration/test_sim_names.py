@@ -38,7 +38,7 @@ def findings(
 
 @proves(
     "programs/names/main.cpp",
-    """AlignUp AlignDown CeilAlign DivCeil CeilDivision AscendCUtils TensorDesc ListTensorDesc ASSERT""",
+    """AlignUp AlignDown CeilAlign DivCeil CeilDivision AscendCUtils TensorDesc ListTensorDesc ASSERT int4b_t""",
 )
 def test_scalars_operators_lists_and_names_of_the_c_library(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
