@@ -141,21 +141,38 @@ def named() -> dict[str, tuple[str, ...]]:
 
 
 @cache
-def header_words() -> frozenset[str]:
-    """Every word of the simulator's headers outside comments, strings and lines that only say "unsupported"."""
-    words: set[str] = set()
+def header_code() -> str:
+    """The simulator's headers without comments, strings and lines that only say "unsupported"."""
+    lines = []
     for path in sorted(INCLUDE.rglob("*.h")):
         text = re.sub(r"/\*.*?\*/", " ", path.read_text("utf-8"), flags=re.DOTALL)
         for line in text.splitlines():
             code = re.sub(r'"(?:\\.|[^"\\])*"', " ", line.partition("//")[0])
             if "::unsupported(" not in code:
-                words.update(re.findall(r"[A-Za-z_]\w*", code))
-    return frozenset(words)
+                lines.append(code)
+    return "\n".join(lines)
+
+
+@cache
+def header_words() -> frozenset[str]:
+    """Every word of the headers' code."""
+    return frozenset(re.findall(r"[A-Za-z_]\w*", header_code()))
+
+
+@cache
+def header_calls() -> frozenset[str]:
+    """What can be called: words before parentheses, and what macros define calls of (sizes for the host are none)."""
+    code = header_code()
+    called = re.findall(r"([A-Za-z_]\w*)\s*(?:<[^;{}()]*>)?\s*\(", code)
+    made = re.findall(r"OPMEND_(?!(?:REDUCE_)?SIZES\b)\w+\((\w+)", code)
+    return frozenset([*called, *made, "printf"])  # the C library's
 
 
 def there(kind: str, name: str) -> bool:
     """Whether the simulator's headers have the name."""
-    return (INCLUDE / name).is_file() if kind == "headers" else name in header_words()
+    if kind == "headers":
+        return (INCLUDE / name).is_file()
+    return name in (header_calls() if kind == "functions" else header_words())
 
 
 def evidence_of(kind: str, name: str) -> str:

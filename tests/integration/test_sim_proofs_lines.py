@@ -273,7 +273,7 @@ def test_lanes_that_are_made(line: Line) -> None:
     assert same(line("ClampMin", low=999, scalar=0.5)[:999], np.maximum(line.x[:999], kind(0.5)))
 
 
-@proves("proofs/lines.cpp", "Floor Ceil Round Trunc Frac", forms="count")
+@proves("proofs/lines.cpp", "Floor Ceil Round Trunc Frac Sign", forms="count")
 def test_whole_numbers(line: Line) -> None:
     kind: Any = line.x.dtype.type
     if kind is np.float16:
@@ -293,15 +293,28 @@ def test_whole_numbers(line: Line) -> None:
                 ("Ceil", np.ceil),
                 ("Round", np.rint),
                 ("Trunc", np.trunc),
+                ("Sign", np.sign),
                 ("Frac", lambda w: np.where(np.isinf(w), np.nan, w - np.trunc(w))),
             ):
                 out = line(name, low=values.size)[: values.size]
                 expected = rule(wide).astype(kind)
-                if name == "Frac":
+                if name in ("Frac", "Sign"):
                     out, expected = out + kind(0), expected + kind(0)  # -0 and 0 are one
                     finite = np.isfinite(values)
                     out, expected = out[finite], expected[finite]
                 assert same(out, expected), name
+
+
+@proves("proofs/lines.cpp", "ReGlu Fmod", forms="count")
+def test_two_sources(line: Line) -> None:
+    kind, n = line.x.dtype.type, 777
+    first, second = line.x[:n], line.x[1024 : 1024 + n]
+    second[second == 0] = 1
+    with np.errstate(all="ignore"):
+        gated = (first.astype(np.float64) * np.maximum(second, kind(0)).astype(np.float64)).astype(kind)
+    assert same(line("ReGlu", low=n)[:n] + kind(0), gated + kind(0))
+    rest = np.fmod(first.astype(np.float64), second.astype(np.float64)).astype(kind)
+    assert same(line("Fmod", low=n)[:n], rest)
 
 
 def facts(kernels: ModuleType, what: int, blocks: int = 1) -> list[float]:
@@ -373,3 +386,23 @@ def test_memory_and_registers(kernels: ModuleType, report: Path) -> None:
     assert facts(kernels, 10)[:3] == [1, 256, 2]
     assert facts(kernels, 11)[:3] == [16, 1, 2]
     assert not [one for one in read_report(report) if one.severity != "warning"]
+
+
+@proves("proofs/facts.cpp", "AllocEventID ReleaseEventID TEventID Destroy")
+def test_what_is_given_back_can_be_had_again(kernels: ModuleType, report: Path) -> None:
+    said = facts(kernels, 12)
+    assert said[0] == 0
+    assert sorted(said[1:9]) == list(range(8))
+    assert facts(kernels, 13)[0] == 190 * 256
+    assert not [one for one in read_report(report) if one.severity != "warning"]
+
+
+@proves(
+    "proofs/facts.cpp",
+    """DataCopyPad DataCopyParams DataCopyPadParams ShapeInfo SetShapeInfo GetShapeInfo AIV""",
+)
+def test_padded_rows_and_the_shape_of_a_tensor(kernels: ModuleType) -> None:
+    said = facts(kernels, 14)
+    assert said[:8] == [7, 7, 1, 2, 3, 4, 5, 7]
+    assert said[8:16] == [7, 7, 6, 7, 8, 9, 10, 7]
+    assert said[16:19] == [2, 8, 1]

@@ -54,6 +54,15 @@ def test_a_proof_of_a_form_is_none_of_the_others(monkeypatch: pytest.MonkeyPatch
     assert table.proven(add)
 
 
+def test_a_word_in_a_header_is_no_call() -> None:
+    assert table.there("functions", "Add")
+    assert table.there("functions", "FusedMulAdd")
+    # a number of an enumeration, and what sizes for the host are named after
+    assert "Subs" in table.header_words()
+    assert not table.there("functions", "Subs")
+    assert not table.there("functions", "Rint")
+
+
 def test_a_proof_names_a_kernel_that_calls_what_it_proves(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -132,6 +132,45 @@ extern "C" __global__ __aicore__ void facts(GM_ADDR z, int32_t what) {
             say(b.Get<float>().GetValue(15));
             break;
         }
+        case 12: {  // events: the one that is given back is the next to be had
+            TEventID ids[8];
+            for (TEventID& id : ids) id = pipe.AllocEventID<HardEvent::MTE2_V>();
+            pipe.ReleaseEventID<HardEvent::MTE2_V>(ids[3]);
+            say(pipe.AllocEventID<HardEvent::MTE2_V>() - ids[3]);
+            for (int i = 0; i < 8; ++i) say(ids[i]);
+            for (TEventID id : ids) pipe.ReleaseEventID<HardEvent::MTE2_V>(id);
+            break;
+        }
+        case 13: {  // all of the unified buffer, and once more when it is given back
+            TBuf<> a, b;
+            pipe.InitBuffer(a, 190 * 1024);
+            pipe.Destroy();
+            TPipe again;
+            again.InitBuffer(b, 190 * 1024);
+            say(b.Get<float>().GetSize());
+            break;
+        }
+        case 14: {  // rows of 5 floats padded on both sides, and a shape that a tensor carries
+            GlobalTensor<float> row = out[64];
+            for (int i = 0; i < 10; ++i) row.SetValue(i, static_cast<float>(i + 1));
+            PipeBarrier<PIPE_ALL>();
+            TBuf<> a;
+            pipe.InitBuffer(a, 64);
+            LocalTensor<float> t = a.Get<float>();
+            const float seven = 7.0f;
+            const uint32_t bits = *reinterpret_cast<const uint32_t*>(&seven);
+            DataCopyPad(t, row, DataCopyParams(2, 20, 0, 0), DataCopyPadParams(true, 2, 1, bits));
+            PipeBarrier<PIPE_ALL>();
+            for (int i = 0; i < 16; ++i) say(t.GetValue(i));
+            ShapeInfo shape;
+            shape.shapeDim = 2;
+            shape.shape[0] = 2, shape.shape[1] = 8;
+            t.SetShapeInfo(shape);
+            say(t.GetShapeInfo().shapeDim);
+            say(t.GetShapeInfo().shape[1]);
+            if constexpr (g_coreType == AscendC::AIV) say(1);
+            break;
+        }
         case 11: {
             LocalMemAllocator<Hardware::UB> local;
             LocalTensor<float> a = local.Alloc<TPosition::VECIN, float, 16>(), b = local.Alloc<float, 16>();

@@ -103,6 +103,7 @@ template <class T> __global__ __aicore__ void lines(GM_ADDR x, GM_ADDR y, GM_ADD
         case Line::Round: Round(d, a, tmp, n); break;
         case Line::Trunc: Trunc(d, a, n); break;
         case Line::Frac: Frac(d, a, n); break;
+        case Line::Sign: Sign(d, a, n); break;
         case Line::ArithProgression: ArithProgression(d, s, static_cast<T>(2), static_cast<int32_t>(n)); break;
         case Line::Arange: Arange(d, s, static_cast<T>(2), static_cast<int32_t>(n)); break;
         case Line::ClampMax: ClampMax<T>(d, a, tmp, s, n); break;

@@ -5,8 +5,8 @@
 #define LINE_CALLS(ONE)                                                                                                                    \
     ONE(ReduceSum) ONE(ReduceMax) ONE(ReduceMin) ONE(WholeReduceSum) ONE(WholeReduceMax) ONE(WholeReduceMin) ONE(RepeatReduceSum)           \
     ONE(BlockReduceSum) ONE(BlockReduceMax) ONE(BlockReduceMin) ONE(PairReduceSum) ONE(Copy) ONE(CreateVecIndex) ONE(CompareScalar)         \
-    ONE(Compares) ONE(Gather) ONE(Cast) ONE(Brcb) ONE(Floor) ONE(Ceil) ONE(Round) ONE(Trunc) ONE(Frac) ONE(ArithProgression) ONE(Arange)    \
-    ONE(ClampMax) ONE(ClampMin) ONE(BroadCastRows) ONE(BroadCastColumns) ONE(ReGlu) ONE(Fmod)
+    ONE(Compares) ONE(Gather) ONE(Cast) ONE(Brcb) ONE(Floor) ONE(Ceil) ONE(Round) ONE(Trunc) ONE(Frac) ONE(Sign) ONE(ArithProgression)                 \
+    ONE(Arange) ONE(ClampMax) ONE(ClampMin) ONE(BroadCastRows) ONE(BroadCastColumns) ONE(ReGlu) ONE(Fmod)
 
 enum class Line : uint32_t {
 #define LINE_ONE(Name) Name,
