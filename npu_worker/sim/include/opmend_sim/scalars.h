@@ -99,3 +99,10 @@ inline int64_t sff0(uint64_t value) { return AscendC::ScalarGetSFFValue<0>(value
 inline int64_t sff1(uint64_t value) { return AscendC::ScalarGetSFFValue<1>(value); }
 inline int64_t bcnt0(uint64_t value) { return 64 - __builtin_popcountll(value); }
 inline int64_t bcnt1(uint64_t value) { return __builtin_popcountll(value); }
+template <class T, class... None, std::enable_if_t<std::is_integral_v<T> && sizeof...(None) == 0, int> = 0> int64_t clz(T value, None...) {
+    return AscendC::ScalarCountLeadingZero(static_cast<uint64_t>(value));
+}
+using float16_t = half;
+namespace AscendC {
+inline void ICachePreLoad(int64_t) {}
+}  // namespace AscendC

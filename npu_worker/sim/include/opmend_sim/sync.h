@@ -140,6 +140,9 @@ inline void OOMCheckAddrRange(GM_ADDR, uint64_t) {}
 template <class T, class U> struct IsSameType {
     static constexpr bool value = std::is_same_v<T, U>;
 };
+template <bool condition, class T, class U> struct Conditional {
+    using type = std::conditional_t<condition, T, U>;
+};
 
 namespace Std {
 template <class T> constexpr T min(const T a, const T b) { return b < a ? b : a; }

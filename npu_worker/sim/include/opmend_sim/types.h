@@ -26,6 +26,13 @@
 #endif
 #define GM_ADDR uint8_t*
 #define ASCENDC_SIMULATED_BY_OPMEND 1
+// What a device's compiler says of the chip: sources choose their code by it, `#if __CCE_AICORE__ == 220` or `#if __NPU_ARCH__ == 2201`.
+#ifndef __CCE_AICORE__
+#define __CCE_AICORE__ 220
+#endif
+#ifndef __NPU_ARCH__
+#define __NPU_ARCH__ 2201
+#endif
 
 namespace opmend_sim {
 // A parameter as the device keeps it, and whether the caller's value did not fit: the device then sees the low bits alone.

@@ -1,6 +1,11 @@
 // Calls with template arguments and no namespace: found by their arguments, as a device's compiler finds them.
 #include "kernel_operator.h"
 
+#if __CCE_AICORE__ != 220 || __NPU_ARCH__ != 2201
+#error "the code of another chip"
+#endif
+static_assert(AscendC::IsSameType<AscendC::Conditional<true, float, half>::type, float>::value);
+
 __global__ __aicore__ void plain(GM_ADDR z) {
     AscendC::TPipe pipe;
     AscendC::TBuf<> room[3];
