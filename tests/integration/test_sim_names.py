@@ -40,6 +40,7 @@ def findings(
     "programs/names/main.cpp",
     """AlignUp AlignDown CeilAlign DivCeil CeilDivision AscendCUtils TensorDesc ListTensorDesc ASSERT int4b_t""",
 )
+@proves("programs/names/plain.cpp", "Broadcast")
 def test_scalars_operators_lists_and_names_of_the_c_library(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
     x, y = random.integers(-20, 20, (2, 256)).astype(np.float32) / 4
@@ -61,7 +62,7 @@ def test_scalars_operators_lists_and_names_of_the_c_library(tmp_path: Path) -> N
     raw = (tmp_path / "nibbles.bin").read_bytes()
     assert np.array_equal(np.frombuffer(raw[:64], np.int8), (four[::2] & 15) | (four[1::2] << 4))
     assert np.array_equal(np.frombuffer(raw[64:], np.float16), four[64:].astype(np.float16))
-    assert np.fromfile(tmp_path / "plain.bin", np.float32).tolist() == [128]
+    assert np.fromfile(tmp_path / "plain.bin", np.float32).tolist() == [128, 208]
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,18 @@ void BroadCast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint3
 }
 template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
 void BroadCast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim], const uint32_t srcShape[dim],
-               LocalTensor<uint8_t>&, OPMEND_WHERE) {
+               const LocalTensor<uint8_t>&, OPMEND_WHERE) {
+    BroadCast<T, dim, axis, isReuseSource>(dst, src, dstShape, srcShape, where);
+}
+
+// The newer name.
+template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
+void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim], const uint32_t srcShape[dim], OPMEND_WHERE) {
+    BroadCast<T, dim, axis, isReuseSource>(dst, src, dstShape, srcShape, where);
+}
+template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
+void Broadcast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim], const uint32_t srcShape[dim],
+               const LocalTensor<uint8_t>&, OPMEND_WHERE) {
     BroadCast<T, dim, axis, isReuseSource>(dst, src, dstShape, srcShape, where);
 }
 

@@ -167,6 +167,6 @@ int main() {
     nibbles<<<1, nullptr, stream>>>(wide, packed);
     write("nibbles.bin", packed, 192);
     plain<<<1, nullptr, stream>>>(sums);
-    write("plain.bin", sums, 4);
+    write("plain.bin", sums, 8);
     return 0;
 }

@@ -17,4 +17,9 @@ __global__ __aicore__ void plain(GM_ADDR z) {
     AscendC::GlobalTensor<float> gm;
     gm.SetGlobalBuffer((__gm__ float*)z);
     gm.SetValue(0, b.GetValue(0));
+    AscendC::CreateVecIndex(a, 1.0f, 8);
+    const uint32_t wide[2] = {8, 8}, narrow[2] = {8, 1};
+    AscendC::Broadcast<float, 2, 1>(b, a, wide, narrow);
+    AscendC::PipeBarrier<PIPE_ALL>();
+    gm.SetValue(1, b.GetValue(8) * 100 + b.GetValue(63));
 }
