@@ -13,7 +13,7 @@ import sysconfig
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 
@@ -23,7 +23,6 @@ from npu_worker.toolchains.command import CommandResult, run_command
 from npu_worker.toolchains.diagnostics import errors_of, unsupported_findings
 from npu_worker.toolchains.sources import (
     faults,
-    includes,
     kernel_signatures,
     launch_header,
     reached_from,
@@ -31,13 +30,13 @@ from npu_worker.toolchains.sources import (
 )
 from npu_worker.toolchains.tasks import kernel_tasks
 from npu_worker.toolchains.tilings import TilingSources
+from npu_worker.toolchains.units import SOURCE_SUFFIXES, Unit, units_of
 from schema.errors import BadInput, ToolchainMissing
 from schema.results import Compilation, FailureType, Finding
 from schema.texts import bytes_of
 
 SIM_DIRECTORY = Path(__file__).resolve().parent.parent / "sim"
-_SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".asc", ".cce")
-_KEPT_SUFFIXES = (*_SOURCE_SUFFIXES, ".h", ".hpp", ".hh", ".inc", ".inl", ".ipp")
+_KEPT_SUFFIXES = (*SOURCE_SUFFIXES, ".h", ".hpp", ".hh", ".inc", ".inl", ".ipp")
 _BASE_FLAGS = (
     "-std=gnu++17",
     "-fPIC",
@@ -49,17 +48,18 @@ _BASE_FLAGS = (
     "-DASCENDC_CPU_SIMULATOR=1",
 )
 _CANDIDATE_FLAGS = ("-w", "-fmax-errors=20", "-ftemplate-backtrace-limit=4")
-#: A source with bindings alone has nothing to speed up, and pybind11's templates are most of its compile time.
+#: A source with bindings alone has nothing to speed up.
 _SPEED_FLAGS = {"kernel": "-O2", "both": "-O2", "": "-O2", "torch": "-O0"}
 _RUNTIME_FLAGS = ("-O2", "-ftree-vectorize", "-fvect-cost-model=dynamic")
 #: Runtime sources with nothing to speed up.
-_PLAIN_RUNTIME = frozenset({"tensor"})
+_PLAIN_RUNTIME = frozenset({"functions", "objects", "python", "tensor"})
 #: What only an extension needs (torch by way of Python), and what only a program needs (the end of an uncaught error).
-_EXTENSION_RUNTIME = frozenset({"tensor"})
+_EXTENSION_RUNTIME = _PLAIN_RUNTIME
 _PROGRAM_RUNTIME = frozenset({"program"})
-#: What a source includes decides its prelude: of the kernel's interface, of the light torch, or both.
-_KERNEL_HEADERS = frozenset({"kernel_operator.h", "tikicpulib.h"})
-_TORCH_HEADERS = frozenset({"torch/extension.h", "torch/torch.h", "torch/all.h"})
+#: Bindings with pybind11 itself instead of the simulator's binding layer.
+_FULL_FLAG = "-DOPMEND_SIM_FULL_PYBIND11"
+#: In a linker's message, a name of the binding layer: a unit with it and a unit with pybind11 pass Python objects.
+_LAYER_SYMBOL = "opmend_light"
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
 
 
@@ -73,16 +73,6 @@ def _cpu_flags() -> tuple[str, ...]:
     known = set(match[1].split()) if match else set()
     wanted = (("avx2", "-mavx2"), ("f16c", "-mf16c"), ("fma", "-mfma"))
     return tuple(flag for name, flag in wanted if name in known)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Unit:
-    """One source to compile: its path in the workspace, and which prelude it gets."""
-
-    path: str
-    prelude: str
-    #: flags of its own: definitions, and the header that shows it the workspace's tiling structs
-    flags: tuple[str, ...] = ()
 
 
 class SimToolchain(Toolchain):
@@ -211,7 +201,7 @@ class SimToolchain(Toolchain):
         command = (self.compiler, *self._flags, *speed, *self._includes, "-c", str(source), "-o", str(target))
         self._trusted(command, scratch)
 
-    def _prelude(self, kind: str) -> Path:
+    def _prelude(self, kind: str, *, full: bool = False) -> Path:
         headers = {
             "kernel": ("kernel_operator.h",),
             "torch": ("torch/extension.h", "acl/acl.h"),
@@ -226,6 +216,7 @@ class SimToolchain(Toolchain):
                 *self._flags,
                 *_CANDIDATE_FLAGS,
                 _SPEED_FLAGS[kind],
+                *((_FULL_FLAG,) if full else ()),
                 *self._includes,
                 "-x",
                 "c++-header",
@@ -235,7 +226,8 @@ class SimToolchain(Toolchain):
             )
             self._trusted(command, scratch)
 
-        return cache.entry(self._cache, f"sim-prelude-{kind}-{self._key}", build) / "prelude.h"
+        name = f"{kind}-pybind11" if full else kind
+        return cache.entry(self._cache, f"sim-prelude-{name}-{self._key}", build) / "prelude.h"
 
     def _trusted(self, command: Sequence[str], scratch: Path) -> None:
         """Run a compile of our own sources; its failure is the installation's fault."""
@@ -292,11 +284,7 @@ class SimToolchain(Toolchain):
     ) -> Build:
         kept = {path: text for path, text in files.items() if PurePosixPath(path).suffix in _KEPT_SUFFIXES}
         _check_names(kept, name)
-        units = tuple(
-            _Unit(path=path, prelude=_prelude_of(path, kept), flags=flags)
-            for path in sorted(kept)
-            if PurePosixPath(path).suffix in _SOURCE_SUFFIXES and not _is_included(path, kept)
-        )
+        units = units_of(kept, flags)
         if not units:
             return _failed("no C++ source under kernel/", 0.0)
         broken = [fault for path, text in sorted(kept.items()) for fault in faults(path, text)]
@@ -307,16 +295,19 @@ class SimToolchain(Toolchain):
             )
             log = "".join(f"{one.file}:{one.line}: error: {one.message}\n" for one in broken)
             return _failed(log, 0.0, findings=findings)
-        for kind in {unit.prelude for unit in units} - {""}:
-            self._prelude(kind)
+        self._preludes(units)
         self._runtime()
         start = time.monotonic()
         return self._build(kept, units, workdir.resolve(), name, start, timeout, program=program)
 
+    def _preludes(self, units: Sequence[Unit]) -> None:
+        for kind, full in sorted({(unit.prelude, unit.full) for unit in units if unit.prelude}):
+            self._prelude(kind, full=full)
+
     def _build(
         self,
         files: Mapping[str, str],
-        units: Sequence[_Unit],
+        units: Sequence[Unit],
         workdir: Path,
         extension_name: str,
         start: float,
@@ -324,8 +315,8 @@ class SimToolchain(Toolchain):
         *,
         program: bool,
     ) -> Build:
-        tree, objects = workdir / "src", workdir / "obj"
-        objects.mkdir(parents=True, exist_ok=True)
+        tree = workdir / "src"
+        (workdir / "obj").mkdir(parents=True, exist_ok=True)
         tasks, tilings = _tasks(files), TilingSources(files)
         for path, text in files.items():
             target = tree / path
@@ -333,49 +324,39 @@ class SimToolchain(Toolchain):
             target.write_bytes(bytes_of(rewrite_launches(tilings.rewritten(path, text), tasks)))
         generated = tree / ".generated"
         generated.mkdir()
-        units = tuple(_with_prologue(unit, tilings.prologue(unit.path), generated) for unit in units)
+        units = tuple(unit.with_prologue(tilings.prologue(unit.path), generated) for unit in units)
         for path, text in files.items():
             if "__global__" in text and PurePosixPath(path).suffix in _KEPT_SUFFIXES:
                 for kernel in kernel_signatures(text):
                     (generated / f"aclrtlaunch_{kernel.name}.h").write_bytes(
                         bytes_of(launch_header(kernel, tasks))
                     )
+        binary = workdir / f"{extension_name}{sysconfig.get_config_var('EXT_SUFFIX')}"
         deadline = start + timeout
-        with ThreadPoolExecutor(self._jobs) as pool:
-            results = list(
-                pool.map(
-                    lambda job: self._object(job[1], job[0], files, workdir, extension_name, deadline),
-                    enumerate(units),
-                )
-            )
-        log = "".join(result.output for result in results)
-        for index, unit in enumerate(units):
-            if results[index].code == 0 and not results[index].output:
-                self._objects.put(self._object_key(unit, files, extension_name), objects / f"{index}.o")
-        if any(result.code is None for result in results):
+        results = self._compiled(units, files, workdir, extension_name, deadline)
+        linked = self._linked(results, binary, workdir, deadline, program=program)
+        # No kernel is refused for what the binding layer lacks, and what its author reads comes from pybind11.
+        light = [unit for unit in units if unit.bindings and not unit.full]
+        if any(results[unit].code for unit in light) or (light and _LAYER_SYMBOL in linked.output):
+            full = {unit: replace(unit, full=True) for unit in light}
+            before = time.monotonic()
+            self._preludes(tuple(full.values()))
+            deadline += time.monotonic() - before
+            again = self._compiled(tuple(full.values()), files, workdir, extension_name, deadline)
+            for unit in light:
+                if again[full[unit]].code == 0 and results[unit].code:
+                    self._keep(unit, again[full[unit]], files, workdir, extension_name)
+            results = {full.get(unit, unit): result for unit, result in results.items()} | again
+            linked = self._linked(results, binary, workdir, deadline, program=program)
+        log = "".join(result.output for result in results.values())
+        if any(result.code is None for result in results.values()):
             return _failed(
                 f"{log}\nthe compiler did not end within {timeout:g} s\n",
                 timeout,
                 failure=FailureType.TIMEOUT,
             )
-        if any(result.code != 0 for result in results):
+        if any(result.code != 0 for result in results.values()):
             return _classified(self._relative(log, workdir), time.monotonic() - start)
-        binary = workdir / f"{extension_name}{sysconfig.get_config_var('EXT_SUFFIX')}"
-        left_out = _EXTENSION_RUNTIME if program else _PROGRAM_RUNTIME
-        inputs = (
-            *(str(objects / f"{index}.o") for index in range(len(units))),
-            *(str(one) for one in sorted(self._runtime().glob("*.o")) if one.stem not in left_out),
-        )
-        command = (
-            self.compiler,
-            *(() if program else ("-shared", "-Wl,-Bsymbolic")),
-            "-Wl,--gc-sections",
-            "-Wl,-s",
-            "-o",
-            str(binary),
-            *inputs,
-        )
-        linked = self._run(command, workdir, workdir / "link.log", deadline)
         log += linked.output
         if linked.code is None:
             return _failed(
@@ -394,12 +375,68 @@ class SimToolchain(Toolchain):
         )
         return Build(compilation=compilation, binary=content)
 
-    def _object_key(self, unit: _Unit, files: Mapping[str, str], extension_name: str) -> str:
+    def _compiled(
+        self,
+        units: Sequence[Unit],
+        files: Mapping[str, str],
+        workdir: Path,
+        extension_name: str,
+        deadline: float,
+    ) -> dict[Unit, CommandResult]:
+        """Each unit's result, in the order of `units`; the objects of those without a word are kept."""
+        with ThreadPoolExecutor(self._jobs) as pool:
+            outcomes = pool.map(
+                lambda unit: self._object(unit, files, workdir, extension_name, deadline), units
+            )
+            results = dict(zip(units, outcomes, strict=True))
+        for unit, result in results.items():
+            self._keep(unit, result, files, workdir, extension_name)
+        return results
+
+    def _keep(
+        self,
+        unit: Unit,
+        result: CommandResult,
+        files: Mapping[str, str],
+        workdir: Path,
+        extension_name: str,
+    ) -> None:
+        if result.code == 0 and not result.output:
+            self._objects.put(
+                self._object_key(unit, files, extension_name), workdir / "obj" / unit.object_name
+            )
+
+    def _linked(
+        self,
+        results: Mapping[Unit, CommandResult],
+        binary: Path,
+        workdir: Path,
+        deadline: float,
+        *,
+        program: bool,
+    ) -> CommandResult:
+        """Link the units' objects with the runtime; nothing is linked where a unit did not compile."""
+        if any(result.code != 0 for result in results.values()):
+            return CommandResult(code=1, output="")
+        left_out = _EXTENSION_RUNTIME if program else _PROGRAM_RUNTIME
+        command = (
+            self.compiler,
+            *(() if program else ("-shared", "-Wl,-Bsymbolic")),
+            "-Wl,--gc-sections",
+            "-Wl,-s",
+            "-o",
+            str(binary),
+            *(str(workdir / "obj" / unit.object_name) for unit in results),
+            *(str(one) for one in sorted(self._runtime().glob("*.o")) if one.stem not in left_out),
+        )
+        return self._run(command, workdir, workdir / "link.log", deadline)
+
+    def _object_key(self, unit: Unit, files: Mapping[str, str], extension_name: str) -> str:
         reached = reached_from(unit.path, files)
         launches = any(name.startswith("aclrtlaunch_") for name in reached.operands)
         state = hashlib.sha256()
         tasks = repr(sorted(_tasks(files).items()))
-        for part in (self._key, unit.prelude, unit.path, extension_name, tasks, *unit.flags):
+        for part in (self._key, unit.prelude, str(unit.full), unit.path, extension_name, tasks, *unit.flags):
             state.update(bytes_of(part) + b"\0")
         # A launch sees other files' kernels, and tiling data means what any file registers.
         whole = launches or bool(unit.flags) or any("TILING" in files[one] for one in reached.files)
@@ -408,28 +445,24 @@ class SimToolchain(Toolchain):
         return state.hexdigest()
 
     def _object(
-        self,
-        unit: _Unit,
-        index: int,
-        files: Mapping[str, str],
-        workdir: Path,
-        extension_name: str,
-        deadline: float,
+        self, unit: Unit, files: Mapping[str, str], workdir: Path, extension_name: str, deadline: float
     ) -> CommandResult:
-        if self._objects.get(self._object_key(unit, files, extension_name), workdir / "obj" / f"{index}.o"):
+        target = workdir / "obj" / unit.object_name
+        if self._objects.get(self._object_key(unit, files, extension_name), target):
             return CommandResult(code=0, output="")
-        return self._compile_unit(unit, index, workdir, extension_name, deadline)
+        return self._compile_unit(unit, target, workdir, extension_name, deadline)
 
     def _compile_unit(
-        self, unit: _Unit, index: int, workdir: Path, extension_name: str, deadline: float
+        self, unit: Unit, target: Path, workdir: Path, extension_name: str, deadline: float
     ) -> CommandResult:
         directories = dict.fromkeys(["kernel", ".", ".generated", str(PurePosixPath(unit.path).parent)])
-        prelude = ("-include", str(self._prelude(unit.prelude))) if unit.prelude else ()
+        prelude = ("-include", str(self._prelude(unit.prelude, full=unit.full))) if unit.prelude else ()
         command = (
             self.compiler,
             *self._flags,
             *_CANDIDATE_FLAGS,
             _SPEED_FLAGS[unit.prelude],
+            *((_FULL_FLAG,) if unit.full else ()),
             *prelude,
             *unit.flags,
             *(f"-I{name}" for name in directories),
@@ -441,9 +474,9 @@ class SimToolchain(Toolchain):
             "-c",
             unit.path,
             "-o",
-            str(workdir / "obj" / f"{index}.o"),
+            str(target),
         )
-        return self._run(command, workdir, workdir / "obj" / f"{index}.log", deadline)
+        return self._run(command, workdir, target.with_suffix(".log"), deadline)
 
     def _run(self, command: Sequence[str], workdir: Path, output: Path, deadline: float) -> CommandResult:
         temporary = workdir / "tmp"
@@ -471,15 +504,6 @@ def _tasks(files: Mapping[str, str]) -> dict[str, str]:
     return {name: task.expression for name, task in kernel_tasks(files).items()}
 
 
-def _with_prologue(unit: _Unit, text: str, generated: Path) -> _Unit:
-    """The unit with its tiling structs before it, in a header of the same content for the same structs."""
-    if not text:
-        return unit
-    header = generated / f"tiling_{hashlib.sha256(bytes_of(text)).hexdigest()[:16]}.h"
-    header.write_bytes(bytes_of(f'#pragma once\n#include "kernel_tiling/kernel_tiling.h"\n{text}'))
-    return replace(unit, flags=("-include", f".generated/{header.name}", *unit.flags))
-
-
 def _check_names(files: Mapping[str, str], extension_name: str) -> None:
     if not _IDENTIFIER.match(extension_name):
         raise BadInput(
@@ -498,28 +522,6 @@ def _check_names(files: Mapping[str, str], extension_name: str) -> None:
             raise BadInput(
                 "the path leaves the workspace", where=path, mend="use a relative path below the workspace"
             )
-
-
-def _prelude_of(path: str, files: Mapping[str, str]) -> str:
-    found = reached_from(path, files)
-    kernel = bool(found.operands & _KERNEL_HEADERS) or any(
-        name.startswith("aclrtlaunch_") for name in found.operands
-    )
-    # A launch needs the simulator's `launch`, and a real compiler needs no header for it.
-    kernel = kernel or any("<<<" in files[one] for one in found.files)
-    torch = bool(found.operands & _TORCH_HEADERS)
-    return "both" if kernel and torch else "kernel" if kernel else "torch" if torch else ""
-
-
-def _is_included(path: str, files: Mapping[str, str]) -> bool:
-    """Whether another file includes this source: it is then compiled there, and twice would define its names twice."""
-    name = PurePosixPath(path).name
-    return any(
-        other != path
-        and name in text
-        and any(PurePosixPath(operand).name == name for operand in includes(text))
-        for other, text in files.items()
-    )
 
 
 def _failed(

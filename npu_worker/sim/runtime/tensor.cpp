@@ -8,8 +8,11 @@
 
 namespace at {
 
+using ::opmend_sim::Held;
+using ::opmend_sim::Reference;
+
 struct TensorFacts {
-    py::object object;
+    Reference object;
     std::vector<int64_t> sizes, strides;
     void* data = nullptr;
     int64_t elements = 0;
@@ -17,6 +20,17 @@ struct TensorFacts {
 };
 
 namespace {
+
+// The last tensor may end on a thread without the GIL, or after Python itself.
+void drop(TensorFacts* facts) {
+    if (Py_IsInitialized()) {
+        const Held held;
+        facts->object = Reference();
+    } else {
+        facts->object.release();
+    }
+    delete facts;
+}
 
 struct TypeName {
     ScalarType type;
@@ -46,31 +60,31 @@ py::object python_type(ScalarType type) {
     return torch_module().attr(name->python);
 }
 ScalarType type_of(py::handle dtype) {
-    const std::string text = py::str(dtype);
+    const std::string text = py::str(py::reinterpret_borrow<py::object>(dtype));
     for (const TypeName& one : kTypes)
         if (text == std::string("torch.") + one.python) return one.type;
     return ScalarType::Undefined;
-}
-py::tuple shape_of(IntArrayRef values) {
-    py::tuple shape(values.size());
-    for (size_t i = 0; i < values.size(); ++i) shape[i] = values[i];
-    return shape;
 }
 py::object python_scalar(const Scalar& value) {
     if (value.kind == Scalar::Kind::Boolean) return py::bool_(value.integer != 0);
     if (value.kind == Scalar::Kind::Real) return py::float_(value.real);
     return py::int_(value.integer);
 }
-py::dict keywords(const TensorOptions& options) {
+py::object object_of(const Reference& reference) { return py::reinterpret_borrow<py::object>(reference.get()); }
+py::object object_of(const Tensor& tensor) { return object_of(tensor.python()); }
+Tensor tensor_from(py::object object) { return Tensor(Reference::owned(object.release().ptr())); }
+// Each runs with the GIL, whether or not the kernel's host code gave it away.
+template <class... A> Tensor made(const char* function, const TensorOptions& options, const A&... arguments) {
+    const Held held;
+    const py::object callee = torch_module().attr(function);
+    const py::tuple passed = py::make_tuple(arguments...);
     py::dict words;
     if (options.type) words["dtype"] = python_type(*options.type);
-    return words;
+    return Tensor(::opmend_sim::checked(PyObject_Call(callee.ptr(), passed.ptr(), words.ptr())));
 }
-template <class... A> Tensor made(const char* function, const TensorOptions& options, A&&... arguments) {
-    return Tensor(torch_module().attr(function)(std::forward<A>(arguments)..., **keywords(options)));
-}
-template <class... A> Tensor method(const Tensor& self, const char* name, A&&... arguments) {
-    return Tensor(self.python().attr(name)(std::forward<A>(arguments)...));
+template <class... A> Tensor method(const Tensor& self, const char* name, const A&... arguments) {
+    const Held held;
+    return tensor_from(object_of(self).attr(name)(arguments...));
 }
 TensorOptions with_type(const TensorOptions& options, const Tensor& like) {
     return options.type ? options : options.dtype(like.scalar_type());
@@ -97,24 +111,33 @@ bool isIntegralType(ScalarType type, bool with_bool) {
            (with_bool && type == ScalarType::Bool);
 }
 
-Tensor::Tensor(py::object object) : facts_(std::make_shared<TensorFacts>()) {
+// A call of a method without arguments whose result is an integer.
+static int64_t integer_of(const py::object& object, const char* method) { return object.attr(method)().cast<int64_t>(); }
+static uintptr_t address_of(const py::object& object) { return object.attr("data_ptr")().cast<uintptr_t>(); }
+static Storage storage_of(const py::object& tensor) {
+    const py::object storage = tensor.attr("untyped_storage")();
+    return Storage(reinterpret_cast<void*>(address_of(storage)), static_cast<size_t>(integer_of(storage, "nbytes")));
+}
+
+Tensor::Tensor(Reference reference) : facts_(new TensorFacts(), &drop) {
     TensorFacts& facts = *facts_;
-    for (py::handle size : object.attr("shape")) facts.sizes.push_back(size.cast<int64_t>());
-    for (py::handle stride : object.attr("stride")()) facts.strides.push_back(stride.cast<int64_t>());
+    const py::object object = object_of(reference);
+    facts.sizes = static_cast<py::object>(object.attr("shape")).cast<std::vector<int64_t>>();
+    facts.strides = object.attr("stride")().cast<std::vector<int64_t>>();
     facts.elements = 1;
     for (const int64_t size : facts.sizes) facts.elements *= size;
-    facts.type = type_of(object.attr("dtype"));
-    facts.data = reinterpret_cast<void*>(object.attr("data_ptr")().cast<uintptr_t>());
-    py::object storage = object.attr("untyped_storage")();
-    ::opmend_sim::register_global(reinterpret_cast<void*>(storage.attr("data_ptr")().cast<uintptr_t>()), storage.attr("nbytes")().cast<size_t>());
-    facts.object = std::move(object);
+    facts.type = type_of(static_cast<py::object>(object.attr("dtype")));
+    facts.data = reinterpret_cast<void*>(address_of(object));
+    const Storage storage = storage_of(object);
+    ::opmend_sim::register_global(storage.data(), storage.nbytes());
+    facts.object = std::move(reference);
 }
 
 const TensorFacts& Tensor::facts() const {
     if (!facts_) throw Error("an undefined tensor was used");
     return *facts_;
 }
-py::object Tensor::python() const { return facts().object; }
+Reference Tensor::python() const { return facts().object; }
 IntArrayRef Tensor::sizes() const { return facts().sizes; }
 IntArrayRef Tensor::strides() const { return facts().strides; }
 static size_t wrapped(int64_t dim, size_t rank) {
@@ -130,10 +153,13 @@ int64_t Tensor::numel() const { return facts().elements; }
 int64_t Tensor::element_size() const { return static_cast<int64_t>(elementSize(facts().type)); }
 size_t Tensor::nbytes() const { return static_cast<size_t>(numel() * element_size()); }
 Storage Tensor::storage() const {
-    const py::object storage = python().attr("untyped_storage")();
-    return Storage(reinterpret_cast<void*>(storage.attr("data_ptr")().cast<uintptr_t>()), storage.attr("nbytes")().cast<size_t>());
+    const Held held;
+    return storage_of(object_of(*this));
 }
-int64_t Tensor::storage_offset() const { return python().attr("storage_offset")().cast<int64_t>(); }
+int64_t Tensor::storage_offset() const {
+    const Held held;
+    return integer_of(object_of(*this), "storage_offset");
+}
 ScalarType Tensor::scalar_type() const { return facts().type; }
 // Every tensor stands in for one on the device.
 Device Tensor::device() const { return Device(DeviceType::PrivateUse1, 0); }
@@ -150,18 +176,16 @@ bool Tensor::is_contiguous(MemoryFormat) const {
     return true;
 }
 Scalar Tensor::item() const {
-    const py::object value = python().attr("item")();
-    if (py::isinstance<py::bool_>(value)) return Scalar(value.cast<bool>());
-    if (py::isinstance<py::int_>(value)) return Scalar(value.cast<int64_t>());
-    return Scalar(value.cast<double>());
+    const Held held;
+    return object_of(*this).attr("item")().cast<Scalar>();
 }
 Tensor Tensor::contiguous(MemoryFormat) const { return is_contiguous() ? *this : method(*this, "contiguous"); }
 Tensor Tensor::clone() const { return method(*this, "clone"); }
-Tensor Tensor::view(IntArrayRef shape) const { return method(*this, "view", shape_of(shape)); }
-Tensor Tensor::view(ScalarType type) const { return method(*this, "view", python_type(type)); }
-Tensor Tensor::reshape(IntArrayRef shape) const { return method(*this, "reshape", shape_of(shape)); }
-Tensor Tensor::expand(IntArrayRef shape, bool) const { return method(*this, "expand", shape_of(shape)); }
-Tensor Tensor::permute(IntArrayRef order) const { return method(*this, "permute", shape_of(order)); }
+Tensor Tensor::view(IntArrayRef shape) const { return method(*this, "view", shape); }
+Tensor Tensor::view(ScalarType type) const { return method(*this, "view", type); }
+Tensor Tensor::reshape(IntArrayRef shape) const { return method(*this, "reshape", shape); }
+Tensor Tensor::expand(IntArrayRef shape, bool) const { return method(*this, "expand", shape); }
+Tensor Tensor::permute(IntArrayRef order) const { return method(*this, "permute", order); }
 Tensor Tensor::transpose(int64_t a, int64_t b) const { return method(*this, "transpose", a, b); }
 Tensor Tensor::squeeze() const { return method(*this, "squeeze"); }
 Tensor Tensor::squeeze(int64_t dim) const { return method(*this, "squeeze", dim); }
@@ -170,15 +194,17 @@ Tensor Tensor::flatten(int64_t from, int64_t to) const { return method(*this, "f
 Tensor Tensor::narrow(int64_t dim, int64_t start, int64_t length) const { return method(*this, "narrow", dim, start, length); }
 Tensor Tensor::select(int64_t dim, int64_t index) const { return method(*this, "select", dim, index); }
 Tensor Tensor::slice(int64_t dim, std::optional<int64_t> start, std::optional<int64_t> end, int64_t step) const {
-    py::tuple index(wrapped(dim, facts().sizes.size()) + 1);
-    for (size_t i = 0; i + 1 < index.size(); ++i) index[i] = py::slice(std::nullopt, std::nullopt, std::nullopt);
-    index[index.size() - 1] = py::slice(start ? std::optional<py::ssize_t>(*start) : std::nullopt, end ? std::optional<py::ssize_t>(*end) : std::nullopt,
-                                        py::ssize_t{step});
-    return Tensor(python()[index]);
+    const Held held;
+    const size_t at = wrapped(dim, facts().sizes.size());
+    const py::object from = py::cast(start), to = py::cast(end), by = py::cast(step);
+    const py::tuple index(at + 1);
+    for (size_t i = 0; i < at; ++i) index[i] = py::taken(PySlice_New(nullptr, nullptr, nullptr));
+    index[at] = py::taken(PySlice_New(from.ptr(), to.ptr(), by.ptr()));
+    return tensor_from(py::handle(object_of(*this))[py::handle(index)]);
 }
 Tensor Tensor::to(ScalarType type, bool, bool copy) const {
     if (type == scalar_type() && !copy) return *this;
-    return Tensor(python().attr("to")(python_type(type)));
+    return method(*this, "to", type);
 }
 Tensor Tensor::to(Device, bool, bool copy) const { return copy ? clone() : *this; }
 Tensor Tensor::to(Device, ScalarType type, bool non_blocking, bool copy) const { return to(type, non_blocking, copy); }
@@ -186,19 +212,19 @@ Tensor Tensor::to(const TensorOptions& options, bool non_blocking, bool copy) co
     return to(options.type.value_or(scalar_type()), non_blocking, copy);
 }
 Tensor& Tensor::copy_(const Tensor& source, bool) {
-    python().attr("copy_")(source.python());
+    method(*this, "copy_", source);
     return *this;
 }
 Tensor& Tensor::zero_() {
-    python().attr("zero_")();
+    method(*this, "zero_");
     return *this;
 }
 Tensor& Tensor::fill_(const Scalar& value) {
-    python().attr("fill_")(python_scalar(value));
+    method(*this, "fill_", value);
     return *this;
 }
 Tensor& Tensor::resize_(IntArrayRef shape) {
-    *this = Tensor(python().attr("resize_")(shape_of(shape)));
+    *this = method(*this, "resize_", shape);
     return *this;
 }
 Tensor Tensor::new_empty(IntArrayRef shape, const TensorOptions& options) const { return empty(shape, with_type(options, *this)); }
@@ -208,29 +234,26 @@ Tensor Tensor::new_full(IntArrayRef shape, const Scalar& value, const TensorOpti
     return full(shape, value, with_type(options, *this));
 }
 
-Tensor empty(IntArrayRef shape, const TensorOptions& options) { return made("empty", options, shape_of(shape)); }
-Tensor zeros(IntArrayRef shape, const TensorOptions& options) { return made("zeros", options, shape_of(shape)); }
-Tensor ones(IntArrayRef shape, const TensorOptions& options) { return made("ones", options, shape_of(shape)); }
+Tensor empty(IntArrayRef shape, const TensorOptions& options) { return made("empty", options, shape); }
+Tensor zeros(IntArrayRef shape, const TensorOptions& options) { return made("zeros", options, shape); }
+Tensor ones(IntArrayRef shape, const TensorOptions& options) { return made("ones", options, shape); }
 Tensor full(IntArrayRef shape, const Scalar& value, const TensorOptions& options) {
-    return made("full", options, shape_of(shape), python_scalar(value));
+    return made("full", options, shape, value);
 }
 Tensor empty_strided(IntArrayRef shape, IntArrayRef strides, const TensorOptions& options) {
-    return made("empty_strided", options, shape_of(shape), shape_of(strides));
+    return made("empty_strided", options, shape, strides);
 }
-Tensor empty_like(const Tensor& like, const TensorOptions& options) { return made("empty_like", options, like.python()); }
+Tensor empty_like(const Tensor& like, const TensorOptions& options) { return made("empty_like", options, like); }
 Tensor empty_like(const Tensor& like, const TensorOptions& options, std::optional<MemoryFormat>) { return empty_like(like, options); }
-Tensor zeros_like(const Tensor& like, const TensorOptions& options) { return made("zeros_like", options, like.python()); }
-Tensor ones_like(const Tensor& like, const TensorOptions& options) { return made("ones_like", options, like.python()); }
+Tensor zeros_like(const Tensor& like, const TensorOptions& options) { return made("zeros_like", options, like); }
+Tensor ones_like(const Tensor& like, const TensorOptions& options) { return made("ones_like", options, like); }
 Tensor full_like(const Tensor& like, const Scalar& value, const TensorOptions& options) {
-    return made("full_like", options, like.python(), python_scalar(value));
+    return made("full_like", options, like, value);
 }
 Tensor tensor_of(const std::vector<double>& values, const TensorOptions& options, ScalarType inferred) {
-    py::list list;
-    for (const double value : values) {
-        if (isFloatingType(inferred)) list.append(value);
-        else list.append(static_cast<int64_t>(value));
-    }
-    return made("tensor", options.type ? options : options.dtype(inferred), list);
+    const TensorOptions typed = options.type ? options : options.dtype(inferred);
+    if (isFloatingType(inferred)) return made("tensor", typed, values);
+    return made("tensor", typed, std::vector<int64_t>(values.begin(), values.end()));
 }
 Tensor from_blob(void* data, IntArrayRef shape, const TensorOptions& options) {
     Tensor copy = empty(shape, options);
@@ -252,41 +275,36 @@ void failed_check(const char* condition, const std::string& message, const char*
                                 : message);
 }
 
-}  // namespace at
-
-namespace pybind11::detail {
-bool type_caster<at::Tensor>::load(handle source, bool) {
-    if (!source || source.is_none() || !isinstance(source, module_::import("torch").attr("Tensor"))) return false;
-    value = at::Tensor(reinterpret_borrow<object>(source));
+bool load_python(PyObject* source, Tensor& out) {
+    if (!source || source == Py_None || !py::isinstance(source, static_cast<py::object>(torch_module().attr("Tensor")))) return false;
+    out = Tensor(Reference::borrowed(source));
     return true;
 }
-handle type_caster<at::Tensor>::cast(const at::Tensor& tensor, return_value_policy, handle) {
-    if (!tensor.defined()) return none().release();
-    return tensor.python().release();
-}
-bool type_caster<at::ScalarType>::load(handle source, bool) {
-    if (!source || !isinstance(source, module_::import("torch").attr("dtype"))) return false;
-    value = at::type_of(source);
+bool load_python(PyObject* source, ScalarType& out) {
+    if (!source || !py::isinstance(source, static_cast<py::object>(torch_module().attr("dtype")))) return false;
+    out = type_of(source);
     return true;
 }
-handle type_caster<at::ScalarType>::cast(at::ScalarType type, return_value_policy, handle) { return at::python_type(type).release(); }
-bool type_caster<at::Scalar>::load(handle source, bool) {
+bool load_python(PyObject* source, Scalar& out) {
     if (!source) return false;
-    if (isinstance<bool_>(source)) value = at::Scalar(source.cast<bool>());
-    else if (isinstance<int_>(source)) value = at::Scalar(source.cast<int64_t>());
-    else if (isinstance<float_>(source)) value = at::Scalar(source.cast<double>());
+    if (PyBool_Check(source)) out = Scalar(source == Py_True);
+    else if (PyLong_Check(source)) out = Scalar(py::handle(source).cast<int64_t>());
+    else if (PyFloat_Check(source)) out = Scalar(PyFloat_AS_DOUBLE(source));
     else return false;
     return true;
 }
-handle type_caster<at::Scalar>::cast(const at::Scalar& scalar, return_value_policy, handle) { return at::python_scalar(scalar).release(); }
-bool type_caster<at::IntArrayRef>::load(handle source, bool convert) {
-    make_caster<std::vector<int64_t>> list;
-    if (!list.load(source, convert)) return false;
-    kept = cast_op<std::vector<int64_t>&&>(std::move(list));
-    value = at::IntArrayRef(kept);
+// A tensor's device is the simulated one, whatever Python calls it, so an argument's is too.
+bool load_python(PyObject* source, Device& out) {
+    if (!source || !py::isinstance(source, static_cast<py::object>(torch_module().attr("device")))) return false;
+    out = Device(DeviceType::PrivateUse1, 0);
     return true;
 }
-}  // namespace pybind11::detail
+PyObject* python_of(const Tensor& tensor) { return tensor.defined() ? tensor.python().release() : py::none().release().ptr(); }
+PyObject* python_of(ScalarType type) { return python_type(type).release().ptr(); }
+PyObject* python_of(const Scalar& scalar) { return python_scalar(scalar).release().ptr(); }
+PyObject* python_of(const Device&) { return torch_module().attr("device")("cpu").release().ptr(); }
+
+}  // namespace at
 
 namespace opmend_sim {
 namespace {
@@ -300,9 +318,10 @@ py::object& library_of(const std::string& space) {
 }  // namespace
 
 void library_define(const std::string& space, const std::string& schema) { library_of(space).attr("define")(schema); }
-void library_implement(const std::string& space, const std::string& name, const std::string& key, py::cpp_function function) {
+void library_implement(const std::string& space, const std::string& name, const std::string& key, Reference function) {
     // Device kernels run on CPU tensors here; shape functions and gradients keep their own key.
     const bool own = key == "Meta" || key.rfind("Autograd", 0) == 0;
-    library_of(space).attr("impl")(name, function, own ? key : "CompositeExplicitAutograd");
+    const auto callee = py::reinterpret_borrow<py::object>(function.get());
+    library_of(space).attr("impl")(name, callee, own ? key : "CompositeExplicitAutograd");
 }
 }  // namespace opmend_sim

@@ -1,22 +1,47 @@
 // A light torch/extension.h: at::Tensor is a handle to a Python torch.Tensor. It compiles in a fraction of the time of
 // the real headers and covers what a kernel's host side does: shapes, allocation, views, pointers, checks.
-// Allocation goes through Python torch, so that a harness can poison it. There is no compute here on purpose.
+// Allocation goes through Python torch, so that a harness can poison it. There is no compute here on purpose. No class here has pybind11's
+// types in it: a unit is compiled with the binding layer or, with OPMEND_SIM_FULL_PYBIND11, with pybind11 itself, and both link with one runtime.
 #pragma once
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+// What sources get of the standard library by way of torch's own header, needed here or not: most include nothing else.
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <cassert>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <deque>
+#include <functional>
 #include <initializer_list>
+#include <iterator>
+#include <limits>
+#include <list>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <numeric>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <tuple>
+#include <typeindex>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "opmend_sim/numeric.h"
+#include "opmend_sim/python.h"
 
 namespace py = pybind11;
 
@@ -205,7 +230,7 @@ struct TensorFacts;
 class Tensor {
 public:
     Tensor() = default;
-    explicit Tensor(py::object object);
+    explicit Tensor(::opmend_sim::Reference object);
     bool defined() const { return facts_ != nullptr; }
     IntArrayRef sizes() const;
     IntArrayRef strides() const;
@@ -278,7 +303,8 @@ public:
     Tensor new_ones(IntArrayRef shape, const TensorOptions& options = {}) const;
     Tensor new_full(IntArrayRef shape, const Scalar& value, const TensorOptions& options = {}) const;
     bool is_same(const Tensor& other) const { return facts_ == other.facts_; }
-    py::object python() const;
+    // Its torch.Tensor; raises Error where it is undefined. Needs the GIL.
+    ::opmend_sim::Reference python() const;
 
 private:
     const TensorFacts& facts() const;
@@ -309,6 +335,17 @@ template <class... A> std::string joined(const A&... parts) {
     (out << ... << parts);
     return out.str();
 }
+
+// Between Python and torch's types: whether `source` is one, and a new reference to one (null: the Python error that is set).
+bool load_python(PyObject* source, Tensor& out);
+bool load_python(PyObject* source, ScalarType& out);
+bool load_python(PyObject* source, Scalar& out);
+bool load_python(PyObject* source, Device& out);
+PyObject* python_of(const Tensor& tensor);
+PyObject* python_of(ScalarType type);
+PyObject* python_of(const Scalar& scalar);
+PyObject* python_of(const Device& device);
+
 [[noreturn]] void failed_check(const char* condition, const std::string& message, const char* file, int line);
 }  // namespace at
 
@@ -335,28 +372,7 @@ struct NoGradGuard {};
 #define AT_ERROR(...) ::at::failed_check("", ::at::joined(__VA_ARGS__), __FILE__, __LINE__)
 #define TORCH_WARN(...) ((void)0)
 
-namespace pybind11::detail {
-template <> struct type_caster<at::Tensor> {
-    PYBIND11_TYPE_CASTER(at::Tensor, const_name("torch.Tensor"));
-    bool load(handle source, bool);
-    static handle cast(const at::Tensor& tensor, return_value_policy, handle);
-};
-template <> struct type_caster<at::ScalarType> {
-    PYBIND11_TYPE_CASTER(at::ScalarType, const_name("torch.dtype"));
-    bool load(handle source, bool);
-    static handle cast(at::ScalarType type, return_value_policy, handle);
-};
-template <> struct type_caster<at::Scalar> {
-    PYBIND11_TYPE_CASTER(at::Scalar, const_name("number"));
-    bool load(handle source, bool);
-    static handle cast(const at::Scalar& scalar, return_value_policy, handle);
-};
-template <> struct type_caster<at::IntArrayRef> {
-    PYBIND11_TYPE_CASTER(at::IntArrayRef, const_name("Sequence[int]"));
-    bool load(handle source, bool convert);
-    std::vector<int64_t> kept;
-};
-}  // namespace pybind11::detail
 #pragma GCC visibility pop
 
+#include "torch/casters.h"
 #include "torch/dispatch.h"

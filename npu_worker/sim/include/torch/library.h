@@ -44,7 +44,7 @@ template <class R, class... A> std::string schema_of(const char* name, R (*)(A..
 }
 // runtime/tensor.cpp
 void library_define(const std::string& space, const std::string& schema);
-void library_implement(const std::string& space, const std::string& name, const std::string& key, py::cpp_function function);
+void library_implement(const std::string& space, const std::string& name, const std::string& key, Reference function);
 }  // namespace opmend_sim
 
 namespace torch {
@@ -63,7 +63,7 @@ public:
     }
     template <class F, class = decltype(+std::declval<F>())> Library& def(const char* name_or_schema, F function) { return def(name_or_schema, +function); }
     template <class R, class... A> Library& impl(const char* name, R (*function)(A...)) {
-        ::opmend_sim::library_implement(space_, name, key_, py::cpp_function(function));
+        ::opmend_sim::library_implement(space_, name, key_, ::opmend_sim::Reference::owned(py::cpp_function(function).release().ptr()));
         return *this;
     }
     template <class F, class = decltype(+std::declval<F>())> Library& impl(const char* name, F function) { return impl(name, +function); }
