@@ -2,24 +2,14 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from importlib.resources import as_file, files
-from select import POLLIN, poll
-from time import monotonic
-from typing import Any, cast
 
-import psycopg
-from sqlalchemy import Connection, Dialect, Engine, create_engine, event, text
+from sqlalchemy import Connection, Engine, create_engine, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError
+from sqlalchemy.exc import ArgumentError, OperationalError
 from sqlalchemy.orm import Session
-from sqlalchemy.pool import ConnectionPoolEntry
 
 from schema.errors import BadInput, DatabaseUnavailable
-
-# A connection used within so many seconds is alive if nothing tells otherwise.
-FRESH_SECONDS = 1.0
 
 
 def sqlalchemy_url(url: str) -> str:
@@ -56,32 +46,6 @@ def _version(connection: Connection) -> str | None:
     return None if found is None else str(found)
 
 
-def _note_use(_: object, record: ConnectionPoolEntry) -> None:
-    record.info["used"] = monotonic()
-
-
-def _check_alive(
-    dialect: Dialect, connection: DBAPIConnection, record: ConnectionPoolEntry, _: object
-) -> None:
-    """Servers restart under us, and a stale connection must not fail a job: ask each whether it is there.
-
-    As `pool_pre_ping` does, but that waits for an answer each time. Of a connection used a moment ago it is enough
-    that nothing has come since: a server that ends sends word, or at least closes.
-
-    Raises:
-        DisconnectionError: it is not; the pool then opens another one.
-    """
-    if "used" not in record.info:
-        return  # just opened
-    try:
-        waiting = poll()
-        waiting.register(cast("psycopg.Connection[Any]", connection).fileno(), POLLIN)
-        if monotonic() - record.info["used"] > FRESH_SECONDS or waiting.poll(0):
-            dialect.do_ping(connection)
-    except psycopg.Error as error:
-        raise DisconnectionError("the connection is stale") from error
-
-
 class Database:
     """A Postgres with opmend's schema.
 
@@ -95,10 +59,9 @@ class Database:
         self.engine: Engine = create_engine(
             self.url,
             pool_size=pool_size,
+            pool_pre_ping=True,  # servers restart under us; a stale connection must not fail a job
             connect_args={"connect_timeout": 10},
         )
-        event.listen(self.engine, "checkin", _note_use)
-        event.listen(self.engine, "checkout", partial(_check_alive, self.engine.dialect))
 
     def __str__(self) -> str:
         return make_url(self.url).render_as_string(hide_password=True)

@@ -84,8 +84,11 @@ def test_the_right_kernel_passes_all_cases_without_a_finding(operator: str, tmp_
     result = validated(texts(operator), tmp_path)
     assert result["compilation"]["ok"], result["compilation"]["log"]
     assert result["failure_type"] == "success", result["validation"]["message"]
-    # Cores that write scalars into one cache line of 64 bytes are right here and fragile on a device: a warning.
-    assert not [one for one in result["validation"]["findings"] if one["rule"] != "cache-line-shared"]
+    # What is right here and fragile on a device is a warning: cores that write scalars into one cache line of 64 bytes,
+    # and a buffer widened in place.
+    fragile = {("cache-line-shared", "warning"), ("operand-overlap", "warning")}
+    found = {(one["rule"], one["severity"]) for one in result["validation"]["findings"]}
+    assert found <= fragile, result["validation"]["findings"]
 
 
 @pytest.mark.parametrize("miss", [one for one in MISSES if one[1]["mended"] == "exact"], ids=named)

@@ -167,7 +167,7 @@ template <class D> void store_whole(const float* x, D* out, size_t n) {
 template <class D, class S> void convert(D* dst, const S* src, AscendC::RoundMode mode, size_t n) {
     const bool nearest = mode == RoundMode::CAST_NONE || mode == RoundMode::CAST_RINT;
     constexpr bool floating = is_narrow<S> || std::is_same_v<S, float>;
-    // Widening in place: lanes from the end, so that none is written before it is read. The device would not do that (operand-overlap).
+    // Widening in place: lanes from the end, so that none is written before it is read. The device would not do that (operand-overlap-repeats).
     for (size_t start = 0; start < n; start += kChunk) {
         const size_t m = n - start < kChunk ? n - start : kChunk;
         S in[kChunk];

@@ -134,7 +134,6 @@ constexpr Mend kMends[] = {
     {"reduce-count", "skip the reduction when there is nothing to reduce"},
     {"broadcast-shape", "give a source shape that is equal to the destination's, or 1, on each axis"},
     {"compare-unaligned", "compare a multiple of 256 bytes: round the count up, and let the tail's bits be"},
-    {"operand-overlap", "let dst be the source itself, or lie apart from it"},
     {"gathermask-pattern", "use a pattern of 1 to 7, or a tensor of bits"},
     {"assertion", "the kernel's own assertion: mend what it asks, or the tiling that it checks"},
     {"trap", "the kernel called Trap itself"},

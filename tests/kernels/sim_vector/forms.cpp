@@ -251,6 +251,7 @@ __global__ __aicore__ void forms(GM_ADDR x, GM_ADDR y, GM_ADDR w, GM_ADDR z, uin
             Sort32(df, fresh, ci, 1);
             break;
         }
+        case 77: Cast(af, ah[512], RoundMode::CAST_NONE, 512); Adds(df, af, 0.0f, 512); break;
     }
     PipeBarrier<PIPE_ALL>();
     GlobalTensor<uint8_t> gm;
