@@ -65,8 +65,10 @@ bool writes_here(const Local& from, const char* call, Where where) {
     const bool vector = space_of(from.position) == Space::UB;
     if (vector ? now.has_vector() : now.has_cube()) return true;
     if (!launch_now().task.mix)
-        note("wrong-core", "violation", std::string(call) + " out of " + position_name(from.position) + " on an " + (vector ? "AIC, which has no unified buffer" : "AIV, which has no cube unit") +
-             ": nothing is copied", where, from.buffer);
+        note("wrong-core", "violation",
+             std::string(call) + " out of " + position_name(from.position) + " on an " +
+                 (vector ? "AIC, which has no unified buffer" : "AIV, which has no cube unit") + ": nothing is copied",
+             where, from.buffer);
     return false;
 }
 
@@ -95,7 +97,8 @@ void combine(uint8_t* to, const uint8_t* from, uint64_t bytes, Atomic how, Eleme
 // Says that the core writes there, if all of it lies inside the storage.
 void use_stored(const Global& to, const CopyShape& shape, bool inside, const char* call, Where where) {
     if (inside)
-        used_global(to.data, shape.bytes, shape.blocks, shape.destination_step, core().atomic == Atomic::None ? GlobalUse::Write : GlobalUse::Atomic, call, where);
+        used_global(to.data, shape.bytes, shape.blocks, shape.destination_step, core().atomic == Atomic::None ? GlobalUse::Write : GlobalUse::Atomic,
+                    call, where);
 }
 
 // Writes what lies inside the storage, as SetAtomic asks.
@@ -185,7 +188,8 @@ void copy_out(Global to, Local from, CopyShape shape, Element element, const cha
     step(core(), 16, where);
     if (!writes_here(from, call, where)) return;
     core().cost.move(space_of(from.position), Space::Global, shape.blocks * shape.bytes);
-    use_stored(to, shape, check_global(to, reach_of(shape, shape.destination_step, shape.bytes), call, "gm-write-out-of-range", where, true), call, where);
+    use_stored(to, shape, check_global(to, reach_of(shape, shape.destination_step, shape.bytes), call, "gm-write-out-of-range", where, true), call,
+               where);
     for (uint64_t i = 0; i < shape.blocks; ++i) {
         const uint8_t* s = from.data + i * shape.source_step;
         const Clip part = clip(to.data + i * shape.destination_step, shape.bytes, to.range);
@@ -196,7 +200,8 @@ void copy_out(Global to, Local from, CopyShape shape, Element element, const cha
 
 void store_global(Global to, const void* from, CopyShape shape, Element element, const char* call, Where where) {
     if (shape.blocks == 0 || shape.bytes == 0) return;
-    use_stored(to, shape, check_global(to, reach_of(shape, shape.destination_step, shape.bytes), call, "gm-write-out-of-range", where, true), call, where);
+    use_stored(to, shape, check_global(to, reach_of(shape, shape.destination_step, shape.bytes), call, "gm-write-out-of-range", where, true), call,
+               where);
     put_global(to, static_cast<const uint8_t*>(from), shape, element, where);
 }
 

@@ -253,7 +253,8 @@ struct Run {
         }
         try {
             if (at_barrier == live.size())
-                fail("syncall-missing-core", text(at_barrier) + " of " + text(launch.cores()) + " cores reached SyncAll and the others ended: the device hangs",
+                fail("syncall-missing-core",
+                     text(at_barrier) + " of " + text(launch.cores()) + " cores reached SyncAll and the others ended: the device hangs",
                      live[0]->wait_place);
             fail("cross-core-hang", "every core that has not ended waits: the device hangs. " + who, live[0]->wait_place);
         } catch (...) {
@@ -272,7 +273,8 @@ Launch& launch_now() {
 bool is_core_memory(const void* address) {
     const Fiber* self = scheduler.running;
     const auto* at = static_cast<const uint8_t*>(address);
-    return self && ((at >= self->stack && at < self->stack + kStackBytes) || (at >= self->core.arena && at < self->core.arena + self->core.arena_bytes));
+    return self &&
+           ((at >= self->stack && at < self->stack + kStackBytes) || (at >= self->core.arena && at < self->core.arena + self->core.arena_bytes));
 }
 
 uint32_t resident_blocks(Task task) {

@@ -10,7 +10,9 @@ constexpr int kFlags = 16;
 constexpr uint8_t kMostSets = 15;  // of one flag that nothing waited for (documentation of CrossCoreWaitFlag)
 
 void check_id(int64_t id, const char* call, Where where) {
-    if (id < 0 || id >= kFlags) fail("cross-core-flag-id", std::string(call) + " with flag id " + std::to_string(id) + "; ids are 0 to 10 (11 to 15 belong to the library)", where);
+    if (id < 0 || id >= kFlags)
+        fail("cross-core-flag-id", std::string(call) + " with flag id " + std::to_string(id) + "; ids are 0 to 10 (11 to 15 belong to the library)",
+             where);
 }
 
 // Ranks of the cores of a flag's group, without those of the other kind.
@@ -24,7 +26,8 @@ template <class Each> void each_of_kind(const Launch& launch, const Core& now, b
 
 void fire(Launch& launch, uint32_t rank, int64_t id, Where where) {
     uint8_t& count = launch.flags[rank * kFlags + static_cast<uint32_t>(id)];
-    if (count >= kMostSets) note("cross-core-flag-overflow", "violation", "flag " + std::to_string(id) + " was set more than 15 times without a wait", where);
+    if (count >= kMostSets)
+        note("cross-core-flag-overflow", "violation", "flag " + std::to_string(id) + " was set more than 15 times without a wait", where);
     else ++count;
 }
 
@@ -43,7 +46,9 @@ void cross_set(int mode, int64_t id, Where where) {
     }
     const bool cube = now.unit == Unit::Cube;
     publish(flag_channel(mode, cube, mode == 0 ? 0 : now.block, id));
-    auto sets = [&](uint32_t rank) -> uint8_t& { return launch.sets[(rank * 3u + static_cast<uint32_t>(mode)) * kFlags + static_cast<uint32_t>(id)]; };
+    auto sets = [&](uint32_t rank) -> uint8_t& {
+        return launch.sets[(rank * 3u + static_cast<uint32_t>(mode)) * kFlags + static_cast<uint32_t>(id)];
+    };
     if (mode == 2 && cube) {
         each_of_kind(launch, now, true, false, [&](uint32_t rank) { fire(launch, rank, id, where); });
         return;

@@ -81,7 +81,8 @@ struct Call {
     size_t worded() const { return words ? static_cast<size_t>(PyTuple_GET_SIZE(words)) : 0; }
     PyObject* worded(const std::string& name) const {
         for (size_t i = 0; i < worded(); ++i)
-            if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(words, static_cast<Py_ssize_t>(i)), name.c_str()) == 0) return arguments[positional + i];
+            if (PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(words, static_cast<Py_ssize_t>(i)), name.c_str()) == 0)
+                return arguments[positional + i];
         return nullptr;
     }
 };

@@ -20,8 +20,9 @@ template <class D, class S> void fused_lanes(Fused op, D* dst, const S* a, const
             result = narrowed(sum > 0 ? sum : 0);
         } else {
             // The arithmetic rounds to S first, then the result is converted.
-            S value = op == Fused::MulCast ? static_cast<S>(wide(a[i]) * wide(b[i])) : op == Fused::AddReluCast ? static_cast<S>(wide(a[i]) + wide(b[i]))
-                                                                                                                : static_cast<S>(wide(a[i]) - wide(b[i]));
+            S value = op == Fused::MulCast       ? static_cast<S>(wide(a[i]) * wide(b[i]))
+                      : op == Fused::AddReluCast ? static_cast<S>(wide(a[i]) + wide(b[i]))
+                                                 : static_cast<S>(wide(a[i]) - wide(b[i]));
             if (op != Fused::MulCast && !(wide(value) > 0) && wide(value) == wide(value)) value = static_cast<S>(0.0f);
             convert(&result, &value, AscendC::RoundMode::CAST_NONE, 1);
         }

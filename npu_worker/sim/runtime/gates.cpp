@@ -34,7 +34,8 @@ float value_of(Gate which, float a, float b, float parameter) {
         case Gate::Digamma: return static_cast<float>(digamma(a));
         // Sign and square of a clipped value, as the API page writes it.
         case Gate::FasterGeluV2: {
-            const float clipped = std::fmin(std::fabs(a) * 0.7071067811865475f, 1.769f), curve = -0.1444f * (clipped - 1.769f) * (clipped - 1.769f) + 0.5f;
+            const float clipped = std::fmin(std::fabs(a) * 0.7071067811865475f, 1.769f),
+                        curve = -0.1444f * (clipped - 1.769f) * (clipped - 1.769f) + 0.5f;
             return a * (a > 0 ? curve + 0.5f : a < 0 ? -curve + 0.5f : 0.5f);
         }
         case Gate::Swish: return a / (1 + std::exp(parameter * a));
@@ -102,7 +103,8 @@ void dequantize(const DequantizeCall& call) {
             if (call.scales) load(call.scales, static_cast<size_t>(i) * call.scale_step, 1, &scale);
             value *= scale;
             store(call.dst, to, 1, &value);
-            mark(call.dst, to, 1, !unwritten(call.src, at, 1) && !(call.scales && unwritten(call.scales, static_cast<size_t>(i) * call.scale_step, 1)));
+            mark(call.dst, to, 1,
+                 !unwritten(call.src, at, 1) && !(call.scales && unwritten(call.scales, static_cast<size_t>(i) * call.scale_step, 1)));
         }
 }
 

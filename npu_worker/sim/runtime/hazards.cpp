@@ -111,9 +111,11 @@ void touch(const Buffer* buffer, const void* data, uint64_t bytes, bool writes, 
             const bool wrote = before != nullptr;
             if (!before && writes) before = clash(traces.reads[p], trace, synced);
             if (!before) continue;
-            note("missing-sync", "warning", std::string(call) + " (pipe " + kPipeNames[pipe] + ") " + (writes ? "writes" : "reads") + " what " + before->call +
-                 " (pipe " + kPipeNames[p] + ")" + place(before->where) + (wrote ? " wrote" : " read") + ", and nothing makes " + kPipeNames[pipe] + " wait for " +
-                 kPipeNames[p], where, buffer);
+            note("missing-sync", "warning",
+                 std::string(call) + " (pipe " + kPipeNames[pipe] + ") " + (writes ? "writes" : "reads") + " what " + before->call + " (pipe " +
+                     kPipeNames[p] + ")" + place(before->where) + (wrote ? " wrote" : " read") + ", and nothing makes " + kPipeNames[pipe] +
+                     " wait for " + kPipeNames[p],
+                 where, buffer);
             hazards.synced[pipe][p] = hazards.tick - 1;  // said once
         }
     }
@@ -175,7 +177,8 @@ void end_flags(Core& now) {
     for (int event = 0; event < static_cast<int>(AscendC::HardEvent::MAX); ++event)
         for (int id = 0; id < 8; ++id)
             if (now.events_set[event] >> id & 1)
-                note("flag-unpaired", "warning", "SetFlag " + event_text(event, id) + " without WaitFlag at the end of the kernel", now.event_places[event]);
+                note("flag-unpaired", "warning", "SetFlag " + event_text(event, id) + " without WaitFlag at the end of the kernel",
+                     now.event_places[event]);
 }
 
 }  // namespace opmend_sim

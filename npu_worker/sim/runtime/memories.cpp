@@ -199,7 +199,8 @@ uint8_t* Core::take(Space space, uint32_t bytes, Where where) {
     const uint64_t rounded = (static_cast<uint64_t>(bytes) + 31) / 32 * 32;
     if (space == Space::Global) fail("buffer-position", "InitBuffer for a position in global memory, which needs none", where);
     if (from.used + rounded > from.bytes)
-        fail(rule_of(space, "-overflow"), "InitBuffer needs " + text(from.used + rounded) + " bytes of " + text_of(space) + "; there are " + text(from.bytes), where);
+        fail(rule_of(space, "-overflow"),
+             "InitBuffer needs " + text(from.used + rounded) + " bytes of " + text_of(space) + "; there are " + text(from.bytes), where);
     uint8_t* start = from.base + from.used;
     from.used += static_cast<uint32_t>(rounded);
     forget_local(start, rounded);
@@ -246,12 +247,15 @@ void check_span(const void* data, uint64_t bytes, uint64_t own_bytes, AscendC::T
     if (!data) fail("null-tensor", who + ": the tensor has no buffer", where);
     if (space == Space::Global) fail("operand-position", who + ": a tensor in global memory", where);
     const Memory& memory = core().memory(space);
-    if (!memory.holds(data, bytes)) fail(rule_of(space, "-out-of-range"), who + ": " + text(bytes) + " bytes reach outside " + text_of(space), where, buffer);
+    if (!memory.holds(data, bytes))
+        fail(rule_of(space, "-out-of-range"), who + ": " + text(bytes) + " bytes reach outside " + text_of(space), where, buffer);
     const uint64_t past = (reinterpret_cast<uintptr_t>(data) - reinterpret_cast<uintptr_t>(memory.base)) % memory.alignment;
     if (past != 0)
-        fail(rule_of(space, "-unaligned"), who + ": the address is " + text(past) + " bytes past a " + text(memory.alignment) + "-byte boundary", where, buffer);
+        fail(rule_of(space, "-unaligned"), who + ": the address is " + text(past) + " bytes past a " + text(memory.alignment) + "-byte boundary",
+             where, buffer);
     if (bytes > own_bytes)
-        note(rule_of(space, "-buffer-overrun"), "violation", who + ": " + text(bytes) + " bytes touched, the tensor holds " + text(own_bytes), where, buffer);
+        note(rule_of(space, "-buffer-overrun"), "violation", who + ": " + text(bytes) + " bytes touched, the tensor holds " + text(own_bytes), where,
+             buffer);
 }
 
 void operand(void* data, uint64_t bytes, uint64_t own_bytes, AscendC::TPosition position, const Buffer* buffer, Use use, const char* call,
@@ -272,7 +276,8 @@ void check_scalar(const void* data, uint32_t index, uint32_t count, uint32_t siz
     const Space space = space_of(position);
     const auto* at = static_cast<const uint8_t*>(data) + static_cast<uint64_t>(index) * size;
     if (!data || space == Space::Global || !core().memory(space).holds(at, size))
-        fail(rule_of(space, "-out-of-range"), "element " + text(index) + " of a tensor of " + text(count) + " lies outside " + text_of(space), where, buffer);
+        fail(rule_of(space, "-out-of-range"), "element " + text(index) + " of a tensor of " + text(count) + " lies outside " + text_of(space), where,
+             buffer);
     note(rule_of(space, "-buffer-overrun"), "violation", "element " + text(index) + " of a tensor of " + text(count), where, buffer);
 }
 

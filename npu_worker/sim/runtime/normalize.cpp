@@ -156,8 +156,8 @@ void sum_of_rows(const Lanes& gamma, const Lanes& beta, const Lanes& for_gamma, 
     mark(beta, 0, width, known);
 }
 
-void welford_update(const Lanes& mean, const Lanes& variance, const Lanes& in_mean, const Lanes& in_variance, const Lanes& x, uint32_t length, uint32_t whole,
-                    float reciprocal, bool in_place) {
+void welford_update(const Lanes& mean, const Lanes& variance, const Lanes& in_mean, const Lanes& in_variance, const Lanes& x, uint32_t length,
+                    uint32_t whole, float reciprocal, bool in_place) {
     for (uint32_t i = 0; i < whole; ++i) {
         bool known = true;
         float m = one_of_row(in_mean, i, known), v = one_of_row(in_variance, i, known);

@@ -64,9 +64,12 @@ size_t len(handle of) {
 namespace opmend_sim::binding {
 namespace {
 template <class T> bool held_in(T value, size_t bytes) {
-    if (bytes == 1) return std::is_signed_v<T> ? value == static_cast<T>(static_cast<int8_t>(value)) : value == static_cast<T>(static_cast<uint8_t>(value));
-    if (bytes == 2) return std::is_signed_v<T> ? value == static_cast<T>(static_cast<int16_t>(value)) : value == static_cast<T>(static_cast<uint16_t>(value));
-    if (bytes == 4) return std::is_signed_v<T> ? value == static_cast<T>(static_cast<int32_t>(value)) : value == static_cast<T>(static_cast<uint32_t>(value));
+    if (bytes == 1)
+        return std::is_signed_v<T> ? value == static_cast<T>(static_cast<int8_t>(value)) : value == static_cast<T>(static_cast<uint8_t>(value));
+    if (bytes == 2)
+        return std::is_signed_v<T> ? value == static_cast<T>(static_cast<int16_t>(value)) : value == static_cast<T>(static_cast<uint16_t>(value));
+    if (bytes == 4)
+        return std::is_signed_v<T> ? value == static_cast<T>(static_cast<int32_t>(value)) : value == static_cast<T>(static_cast<uint32_t>(value));
     return true;
 }
 // Shared by both kinds of integer. An object that is only a number (a Decimal, a NumPy float) is converted once, and only with `convert`.
@@ -179,7 +182,8 @@ Reference items_of_size(PyObject* source, size_t size) {
     return items;
 }
 PyObject* tuple_from(PyObject** items, size_t count) {
-    return all_of(items, count, PyTuple_New(static_cast<Py_ssize_t>(count)), [](PyObject* tuple, Py_ssize_t at, PyObject* item) { PyTuple_SET_ITEM(tuple, at, item); });
+    return all_of(items, count, PyTuple_New(static_cast<Py_ssize_t>(count)),
+                  [](PyObject* tuple, Py_ssize_t at, PyObject* item) { PyTuple_SET_ITEM(tuple, at, item); });
 }
 PyObject* none_object() {
     Py_INCREF(Py_None);

@@ -45,7 +45,8 @@ __attribute__((noinline, cold)) void find_overlap(const void* dst, const Walk& t
     const size_t per_write = wrote.size() / repeats, per_read = reads.size() / repeats;
     bool partial = false, later = false;
     for (uint64_t r = 0; r < repeats && !partial; ++r) {
-        const bool equal = wrote[r * per_write].first == reads[r * per_read].first && to.size == from.size && (to.block == from.block || per_write == 1);
+        const bool equal =
+            wrote[r * per_write].first == reads[r * per_read].first && to.size == from.size && (to.block == from.block || per_write == 1);
         if (equal || (same_start && narrowing)) continue;
         for (size_t w = 0; w < per_write && !partial; ++w)
             for (size_t k = 0; k < per_read && !partial; ++k) {

@@ -41,7 +41,8 @@ Buffer* Queue::alloc(Where where) {
         hand_over(*this, *buffers[i], Handover::Alloc);
         return buffers[i];
     }
-    fail("queue-no-free-buffer", "AllocTensor finds all " + text(count) + " buffers in use (missing FreeTensor?): the device hangs", where, buffers[0]);
+    fail("queue-no-free-buffer", "AllocTensor finds all " + text(count) + " buffers in use (missing FreeTensor?): the device hangs", where,
+         buffers[0]);
 }
 
 void Queue::enqueue(Buffer* buffer, Where where) {
@@ -54,8 +55,10 @@ void Queue::enqueue(Buffer* buffer, Where where) {
         note("queue-use-after-free", "violation", "EnQue of a tensor that was freed", where, buffer);
     }
     if (depth > 0 && waiting >= depth && waiting < count)
-        note("queue-full", "violation", "EnQue of tensor " + text(static_cast<uint64_t>(waiting) + 1) + " into a queue of depth " + text(static_cast<uint64_t>(depth)) +
-             ": the device loses one of them", where, buffer);
+        note("queue-full", "violation",
+             "EnQue of tensor " + text(static_cast<uint64_t>(waiting) + 1) + " into a queue of depth " + text(static_cast<uint64_t>(depth)) +
+                 ": the device loses one of them",
+             where, buffer);
     if (waiting >= (depth > 0 ? depth : kMost) && waiting >= count)
         fail("queue-full", "EnQue into a queue that holds " + text(waiting) + " tensors already: the device hangs", where, buffer);
     if (waiting >= kMost) fail("queue-full", "EnQue into a full queue", where, buffer);

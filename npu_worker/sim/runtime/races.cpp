@@ -85,7 +85,8 @@ struct Races {
     }
     void add(const Core& core, Block block) {
         CoreState& own = state(core);
-        if (block.rows > 1 && block.stride == block.width) block = {block.begin, block.width * block.rows, 0, 1, 0, 0, 0, block.use, block.call, block.where};
+        if (block.rows > 1 && block.stride == block.width)
+            block = {block.begin, block.width * block.rows, 0, 1, 0, 0, 0, block.use, block.call, block.where};
         if (block.rows == 1) block.stride = 0;
         block.rank = core.rank;
         block.clock = own.clock;
@@ -102,7 +103,8 @@ struct Races {
     }
     // Makes one block of two accesses that continue each other.
     static bool merge(Block& old, const Block& fresh) {
-        if (old.rank != fresh.rank || old.clock != fresh.clock || old.use != fresh.use || old.where.line != fresh.where.line || old.where.file != fresh.where.file)
+        if (old.rank != fresh.rank || old.clock != fresh.clock || old.use != fresh.use || old.where.line != fresh.where.line ||
+            old.where.file != fresh.where.file)
             return false;
         if (old.rows == 1 && fresh.rows == 1) {
             if (fresh.begin >= old.begin && fresh.begin <= old.begin + old.width) {
@@ -200,15 +202,21 @@ struct Races {
         if (ordered(a, b) || ordered(b, a) || !overlap(a, b, at, bytes)) return;
         const Range range = find_global(reinterpret_cast<const void*>(at));
         const uint64_t base = reinterpret_cast<uintptr_t>(range.begin);
-        const std::string bytes_text = "bytes " + text(at - base) + " to " + text(at - base + bytes) + " of a storage of " + text(static_cast<uint64_t>(range.end - range.begin));
+        const std::string bytes_text = "bytes " + text(at - base) + " to " + text(at - base + bytes) + " of a storage of " +
+                                       text(static_cast<uint64_t>(range.end - range.begin));
         const std::string &first = cores[a.rank].name, &second = cores[b.rank].name;
         if (rule[6] == 'l')  // cache-line-shared
-            return note(rule, "warning", first + " and " + second + " write into one 64-byte cache line (" + bytes_text + "), one of them by scalar stores: " +
-                        where_text(a) + ", " + where_text(b), a.use == GlobalUse::Scalar ? a.where : b.where);
+            return note(rule, "warning",
+                        first + " and " + second + " write into one 64-byte cache line (" + bytes_text +
+                            "), one of them by scalar stores: " + where_text(a) + ", " + where_text(b),
+                        a.use == GlobalUse::Scalar ? a.where : b.where);
         if (b.use == GlobalUse::Read)
-            return note(rule, "violation", second + " reads what " + first + " writes (" + bytes_text + "), and nothing orders them: " + where_text(b) +
-                        " reads, " + where_text(a) + " writes", b.where);
-        note(rule, "violation", first + " and " + second + " both write " + bytes_text + ", and nothing orders them: " + where_text(a) + ", " + where_text(b), b.where);
+            return note(rule, "violation",
+                        second + " reads what " + first + " writes (" + bytes_text + "), and nothing orders them: " + where_text(b) + " reads, " +
+                            where_text(a) + " writes",
+                        b.where);
+        note(rule, "violation",
+             first + " and " + second + " both write " + bytes_text + ", and nothing orders them: " + where_text(a) + ", " + where_text(b), b.where);
     }
 };
 

@@ -17,7 +17,10 @@ template <class T> void narrow(void* to, size_t n, const float* from) {
         constexpr double least = static_cast<double>(std::numeric_limits<T>::min()), most = static_cast<double>(std::numeric_limits<T>::max());
         for (size_t i = 0; i < n; ++i) {
             const double value = std::nearbyint(static_cast<double>(from[i]));
-            out[i] = std::isnan(value) ? T(0) : value < least ? std::numeric_limits<T>::min() : value > most ? std::numeric_limits<T>::max() : static_cast<T>(value);
+            out[i] = std::isnan(value) ? T(0)
+                     : value < least   ? std::numeric_limits<T>::min()
+                     : value > most    ? std::numeric_limits<T>::max()
+                                       : static_cast<T>(value);
         }
     } else {
         for (size_t i = 0; i < n; ++i) out[i] = T(from[i]);

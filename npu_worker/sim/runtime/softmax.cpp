@@ -12,7 +12,8 @@ namespace {
 template <class Body> void each_piece(const SoftmaxShape& shape, uint32_t row, uint32_t columns, Body body) {
     if (!shape.nz) return body(static_cast<size_t>(row) * shape.k, size_t{0}, static_cast<size_t>(columns));
     for (uint32_t column = 0; column < columns; column += 16)
-        body((static_cast<size_t>(column) / 16 * shape.m + row) * 16, static_cast<size_t>(column), static_cast<size_t>(columns - column < 16 ? columns - column : 16));
+        body((static_cast<size_t>(column) / 16 * shape.m + row) * 16, static_cast<size_t>(column),
+             static_cast<size_t>(columns - column < 16 ? columns - column : 16));
 }
 bool load_row(const Lanes& from, const SoftmaxShape& shape, uint32_t row, float* to) {
     bool known = true;

@@ -8,7 +8,7 @@ namespace AscendC {
     template <class T, bool first = false, bool second = false>                                                                             \
     void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t count, OPMEND_WHERE) {                                     \
         static_assert(::opmend_sim::one_of<T, half, float>, #Name " takes half, float on dav-2201");                                         \
-        ::opmend_sim::lanes<T>(::opmend_sim::Unary::Operation, ::opmend_sim::target_of_lanes(dst, count, #Name, "dst", where),                          \
+        ::opmend_sim::lanes<T>(::opmend_sim::Unary::Operation, ::opmend_sim::target_of_lanes(dst, count, #Name, "dst", where),                       \
                                ::opmend_sim::source(src, count, #Name, "src", where), count);                                                  \
     }                                                                                                                                       \
     template <class T, bool first = false, bool second = false>                                                                             \
@@ -60,12 +60,14 @@ void Swish(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count,
     const T* from = ::opmend_sim::source(src, count, "Swish", "src", where);
     ::opmend_sim::join(to, from, count * sizeof(T));
     const double beta = static_cast<float>(scalar);
-    for (uint32_t i = 0; i < count; ++i) to[i] = T(static_cast<float>(from[i] / (1.0 + std::exp(beta * static_cast<double>(static_cast<float>(from[i]))))));
+    for (uint32_t i = 0; i < count; ++i)
+        to[i] = T(static_cast<float>(from[i] / (1.0 + std::exp(beta * static_cast<double>(static_cast<float>(from[i]))))));
 }
 template <class T, bool isReuseSource = false>
 void Power(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const ::opmend_sim::Same<T>& src1, uint32_t count, OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "Power takes half, float, here");
-    ::opmend_sim::lanes<T>(::opmend_sim::Scalar::Power, ::opmend_sim::target_of_lanes(dst, count, "Power", "dst", where), ::opmend_sim::source(src0, count, "Power", "src0", where), src1, count);
+    ::opmend_sim::lanes<T>(::opmend_sim::Scalar::Power, ::opmend_sim::target_of_lanes(dst, count, "Power", "dst", where),
+                           ::opmend_sim::source(src0, count, "Power", "src0", where), src1, count);
 }
 template <class T, bool isReuseSource = false>
 void Power(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, uint32_t count, OPMEND_WHERE) {
@@ -77,12 +79,16 @@ void Power(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTen
     for (uint32_t i = 0; i < count; ++i) to[i] = T(std::pow(static_cast<float>(base[i]), static_cast<float>(exponent[i])));
 }
 template <class T, bool isReuseSource = false>
-void ClampMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&, const ::opmend_sim::Same<T> scalar, const uint32_t count, OPMEND_WHERE) {
-    ::opmend_sim::lanes<T>(::opmend_sim::Scalar::Mins, ::opmend_sim::target_of_lanes(dst, count, "ClampMax", "dst", where), ::opmend_sim::source(src, count, "ClampMax", "src", where), scalar, count);
+void ClampMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&, const ::opmend_sim::Same<T> scalar,
+              const uint32_t count, OPMEND_WHERE) {
+    ::opmend_sim::lanes<T>(::opmend_sim::Scalar::Mins, ::opmend_sim::target_of_lanes(dst, count, "ClampMax", "dst", where),
+                           ::opmend_sim::source(src, count, "ClampMax", "src", where), scalar, count);
 }
 template <class T, bool isReuseSource = false>
-void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&, const ::opmend_sim::Same<T> scalar, const uint32_t count, OPMEND_WHERE) {
-    ::opmend_sim::lanes<T>(::opmend_sim::Scalar::Maxs, ::opmend_sim::target_of_lanes(dst, count, "ClampMin", "dst", where), ::opmend_sim::source(src, count, "ClampMin", "src", where), scalar, count);
+void ClampMin(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>&, const ::opmend_sim::Same<T> scalar,
+              const uint32_t count, OPMEND_WHERE) {
+    ::opmend_sim::lanes<T>(::opmend_sim::Scalar::Maxs, ::opmend_sim::target_of_lanes(dst, count, "ClampMin", "dst", where),
+                           ::opmend_sim::source(src, count, "ClampMin", "src", where), scalar, count);
 }
 
 }  // namespace AscendC

@@ -59,7 +59,8 @@ template <class T> void progression(const LocalTensor<T>& dst, T first, T step, 
     const size_t n = count > 0 ? static_cast<size_t>(count) : 0;
     T* to = ::opmend_sim::target(dst, n, call, "dst", where);
     for (size_t i = 0; i < n; ++i)
-        to[i] = static_cast<T>(static_cast<::opmend_sim::Wide<T>>(first) + static_cast<::opmend_sim::Wide<T>>(step) * static_cast<::opmend_sim::Wide<T>>(i));
+        to[i] = static_cast<T>(static_cast<::opmend_sim::Wide<T>>(first) +
+                               static_cast<::opmend_sim::Wide<T>>(step) * static_cast<::opmend_sim::Wide<T>>(i));
 }
 }  // namespace opmend_detail
 template <class T> void CreateVecIndex(const LocalTensor<T>& dst, const ::opmend_sim::Same<T>& firstValue, uint32_t count, OPMEND_WHERE) {
@@ -76,7 +77,8 @@ void index_run(const LocalTensor<T>& dst, T first, const ::opmend_sim::Mask& mas
     T* to = ::opmend_sim::reached_target(dst, mask, most, repeats, way, "CreateVecIndex", "dst", where);
     for (uint32_t r = 0; r < repeats; ++r)
         for (uint32_t lane = 0; lane < most; ++lane) {
-            const bool on = mask.counter ? static_cast<uint64_t>(r) * most + lane < mask.count : (lane < 64 ? mask.low >> lane & 1 : mask.high >> (lane - 64) & 1);
+            const bool on = mask.counter ? static_cast<uint64_t>(r) * most + lane < mask.count
+                                         : (lane < 64 ? mask.low >> lane & 1 : mask.high >> (lane - 64) & 1);
             using W = ::opmend_sim::Wide<T>;
             if (on) *::opmend_sim::moved(to, way.at(r, lane)) = static_cast<T>(static_cast<W>(first) + static_cast<W>(r * most + lane));
         }
@@ -121,7 +123,8 @@ void BroadCast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint3
     T* to = ::opmend_sim::target(dst, rows * columns, "BroadCast", "dst", where);
     const T* from = ::opmend_sim::source(src, source_rows * source_columns, "BroadCast", "src", where);
     for (uint64_t i = 0; i < rows; ++i)
-        for (uint64_t k = 0; k < columns; ++k) to[i * columns + k] = from[(source_rows == 1 ? 0 : i) * source_columns + (source_columns == 1 ? 0 : k)];
+        for (uint64_t k = 0; k < columns; ++k)
+            to[i * columns + k] = from[(source_rows == 1 ? 0 : i) * source_columns + (source_columns == 1 ? 0 : k)];
 }
 template <class T, int32_t dim, int32_t axis, bool isReuseSource = false>
 void BroadCast(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t dstShape[dim], const uint32_t srcShape[dim],

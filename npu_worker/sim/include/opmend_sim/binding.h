@@ -180,8 +180,8 @@ inline namespace opmend_light {
 class cpp_function : public object {
 public:
     using object::object;
-    template <class F, class... E, class = std::enable_if_t<!std::is_base_of_v<handle, std::decay_t<F>>>> cpp_function(F&& function, const E&... extra)
-        : object(::opmend_sim::binding::bound(handle(), "", std::forward<F>(function), extra...)) {}
+    template <class F, class... E, class = std::enable_if_t<!std::is_base_of_v<handle, std::decay_t<F>>>>
+    cpp_function(F&& function, const E&... extra) : object(::opmend_sim::binding::bound(handle(), "", std::forward<F>(function), extra...)) {}
 };
 
 class module_ : public object {

@@ -271,13 +271,13 @@ void SelectWithBytesMask(const LocalTensor<T>& dst, const LocalTensor<T>& src, T
 }
 }  // namespace opmend_detail
 template <class T, class U, bool isReuseMask = true>
-void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, ::opmend_sim::Same<T> src1, const LocalTensor<U>& mask, const LocalTensor<uint8_t>&,
-            const SelectWithBytesMaskShapeInfo& info, OPMEND_WHERE) {
+void Select(const LocalTensor<T>& dst, const LocalTensor<T>& src0, ::opmend_sim::Same<T> src1, const LocalTensor<U>& mask,
+            const LocalTensor<uint8_t>&, const SelectWithBytesMaskShapeInfo& info, OPMEND_WHERE) {
     opmend_detail::SelectWithBytesMask<T>(dst, src0, src1, true, mask, info, where);
 }
 template <class T, class U, bool isReuseMask = true>
-void Select(const LocalTensor<T>& dst, ::opmend_sim::Same<T> src0, const LocalTensor<T>& src1, const LocalTensor<U>& mask, const LocalTensor<uint8_t>&,
-            const SelectWithBytesMaskShapeInfo& info, OPMEND_WHERE) {
+void Select(const LocalTensor<T>& dst, ::opmend_sim::Same<T> src0, const LocalTensor<T>& src1, const LocalTensor<U>& mask,
+            const LocalTensor<uint8_t>&, const SelectWithBytesMaskShapeInfo& info, OPMEND_WHERE) {
     opmend_detail::SelectWithBytesMask<T>(dst, src1, src0, false, mask, info, where);
 }
 

@@ -68,7 +68,8 @@ template <class T> void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T
 }
 template <class T> void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, OPMEND_WHERE) {
     const uint64_t bytes = ::opmend_sim::truncated(static_cast<uint64_t>(count) * sizeof(T), "DataCopy", where);
-    ::opmend_sim::copy_out(::opmend_sim::side(dst), ::opmend_sim::side(src), {1, bytes, bytes, bytes}, ::opmend_sim::element_of<T>(), "DataCopy", where);
+    ::opmend_sim::copy_out(::opmend_sim::side(dst), ::opmend_sim::side(src), {1, bytes, bytes, bytes}, ::opmend_sim::element_of<T>(), "DataCopy",
+                           where);
 }
 template <class T> void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, OPMEND_WHERE) {
     const uint64_t bytes = ::opmend_sim::truncated(static_cast<uint64_t>(count) * sizeof(T), "DataCopy", where);
@@ -78,7 +79,8 @@ template <class T> void DataCopy(const LocalTensor<T>& dst, const GlobalTensor<T
     ::opmend_sim::copy_in(::opmend_sim::side(dst), ::opmend_sim::side(src), ::opmend_sim::in_blocks(params), "DataCopy", where);
 }
 template <class T> void DataCopy(const GlobalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params, OPMEND_WHERE) {
-    ::opmend_sim::copy_out(::opmend_sim::side(dst), ::opmend_sim::side(src), ::opmend_sim::in_blocks(params), ::opmend_sim::element_of<T>(), "DataCopy", where);
+    ::opmend_sim::copy_out(::opmend_sim::side(dst), ::opmend_sim::side(src), ::opmend_sim::in_blocks(params), ::opmend_sim::element_of<T>(),
+                           "DataCopy", where);
 }
 template <class T> void DataCopy(const LocalTensor<T>& dst, const LocalTensor<T>& src, const DataCopyParams& params, OPMEND_WHERE) {
     const auto to = ::opmend_sim::side(dst);
@@ -106,7 +108,8 @@ template <class T> ::opmend_sim::Padding padding_of(const DataCopyPadExtParams<T
 }
 template <class T> ::opmend_sim::Padding padding_of(const DataCopyPadParams& pad) {
     if (!pad.isPad) return {false, 0, 0, 0, sizeof(T)};
-    return {true, static_cast<uint32_t>(pad.leftPadding * sizeof(T)), static_cast<uint32_t>(pad.rightPadding * sizeof(T)), pad.paddingValue, sizeof(T)};
+    return {true, static_cast<uint32_t>(pad.leftPadding * sizeof(T)), static_cast<uint32_t>(pad.rightPadding * sizeof(T)), pad.paddingValue,
+            sizeof(T)};
 }
 }  // namespace opmend_detail
 

@@ -61,7 +61,8 @@ void Transpose(const LocalTensor<T>& dst, const LocalTensor<T>& src, const Local
     ::opmend_sim::target(sharedTmpBuffer, (forth ? p.cSize + 2ull : p.cSize * 2ull + 1) * h0 * w0 * sizeof(T), "Transpose", "sharedTmpBuffer", where);
     const T* from = ::opmend_sim::source(src, n, "Transpose", "src", where);
     T* to = ::opmend_sim::target_of_lanes(dst, n, "Transpose", "dst", where);
-    if (reinterpret_cast<uintptr_t>(to) < reinterpret_cast<uintptr_t>(from + n) && reinterpret_cast<uintptr_t>(from) < reinterpret_cast<uintptr_t>(to + n))
+    if (reinterpret_cast<uintptr_t>(to) < reinterpret_cast<uintptr_t>(from + n) &&
+        reinterpret_cast<uintptr_t>(from) < reinterpret_cast<uintptr_t>(to + n))
         ::opmend_sim::note("operand-overlap", "violation", "Transpose: dst and src must not overlap", where);
     ::opmend_sim::transpose_planes(to, from, p.nSize, forth ? p.cSize : plane, forth ? plane : p.cSize, sizeof(T));
 }

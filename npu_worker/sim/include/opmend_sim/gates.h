@@ -25,8 +25,8 @@ void gate(Gate which, const Lanes& dst, const Lanes& a, const Lanes& b, size_t n
 void drop_out(const Lanes& dst, const Lanes& src, const Lanes& mask, const AscendC::DropOutShapeInfo& info, float keep, bool bits);
 
 template <class T>
-void gate_call(Gate which, const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& a, const AscendC::LocalTensor<T>* b, size_t n, float parameter,
-               const char* call, Where where) {
+void gate_call(Gate which, const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& a, const AscendC::LocalTensor<T>* b, size_t n,
+               float parameter, const char* call, Where where) {
     static_assert(one_of<T, half, float>, "this call takes half, float on dav-2201");
     const Lanes to = written(dst, n, call, "dst", where);
     gate(which, to, read(a, n, call, "src0", where), b ? read(*b, n, call, "src1", where) : Lanes{}, n, parameter);
@@ -36,43 +36,43 @@ void gate_call(Gate which, const AscendC::LocalTensor<T>& dst, const AscendC::Lo
 namespace AscendC {
 #define OPMEND_TMP const LocalTensor<uint8_t>&
 // Each with and without scratch, and with and without a count.
-#define OPMEND_GATE(Name)                                                                                                                                  \
-    template <class T, bool isReuseSource = false>                                                                                                         \
-    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, uint32_t count, OPMEND_WHERE) {                             \
-        ::opmend_sim::gate_call(::opmend_sim::Gate::Name, dst, src0, &src1, count, 1.0f, #Name, where);                                                      \
-    }                                                                                                                                                      \
-    template <class T, bool isReuseSource = false>                                                                                                         \
-    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, OPMEND_WHERE) {                                             \
-        Name<T>(dst, src0, src1, src0.GetSize(), where);                                                                                                   \
-    }                                                                                                                                                      \
-    template <class T, bool isReuseSource = false>                                                                                                         \
-    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, OPMEND_TMP, uint32_t count, OPMEND_WHERE) {                 \
-        Name<T>(dst, src0, src1, count, where);                                                                                                            \
-    }                                                                                                                                                      \
-    template <class T, bool isReuseSource = false>                                                                                                         \
-    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, OPMEND_TMP, OPMEND_WHERE) {                                 \
-        Name<T>(dst, src0, src1, src0.GetSize(), where);                                                                                                   \
+#define OPMEND_GATE(Name)                                                                                                                            \
+    template <class T, bool isReuseSource = false>                                                                                                   \
+    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, uint32_t count, OPMEND_WHERE) {                     \
+        ::opmend_sim::gate_call(::opmend_sim::Gate::Name, dst, src0, &src1, count, 1.0f, #Name, where);                                              \
+    }                                                                                                                                                \
+    template <class T, bool isReuseSource = false>                                                                                                   \
+    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, OPMEND_WHERE) {                                     \
+        Name<T>(dst, src0, src1, src0.GetSize(), where);                                                                                             \
+    }                                                                                                                                                \
+    template <class T, bool isReuseSource = false>                                                                                                   \
+    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, OPMEND_TMP, uint32_t count, OPMEND_WHERE) {         \
+        Name<T>(dst, src0, src1, count, where);                                                                                                      \
+    }                                                                                                                                                \
+    template <class T, bool isReuseSource = false>                                                                                                   \
+    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, OPMEND_TMP, OPMEND_WHERE) {                         \
+        Name<T>(dst, src0, src1, src0.GetSize(), where);                                                                                             \
     }
 OPMEND_GATE(GeGLU)
 OPMEND_GATE(ReGlu)
 OPMEND_GATE(Fmod)
 #undef OPMEND_GATE
-#define OPMEND_GATE(Name)                                                                                                                                  \
-    template <class T, bool first = false, bool second = false>                                                                                            \
-    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, OPMEND_WHERE) {                                                          \
-        ::opmend_sim::gate_call(::opmend_sim::Gate::Name, dst, src, static_cast<const LocalTensor<T>*>(nullptr), count, 1.0f, #Name, where);                  \
-    }                                                                                                                                                      \
-    template <class T, bool first = false, bool second = false>                                                                                            \
-    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, OPMEND_WHERE) {                                                                          \
-        Name<T>(dst, src, src.GetSize(), where);                                                                                                           \
-    }                                                                                                                                                      \
-    template <class T, bool first = false, bool second = false>                                                                                            \
-    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, OPMEND_TMP, uint32_t count, OPMEND_WHERE) {                                              \
-        Name<T>(dst, src, count, where);                                                                                                                   \
-    }                                                                                                                                                      \
-    template <class T, bool first = false, bool second = false>                                                                                            \
-    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, OPMEND_TMP, OPMEND_WHERE) {                                                              \
-        Name<T>(dst, src, src.GetSize(), where);                                                                                                           \
+#define OPMEND_GATE(Name)                                                                                                                            \
+    template <class T, bool first = false, bool second = false>                                                                                      \
+    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, uint32_t count, OPMEND_WHERE) {                                                  \
+        ::opmend_sim::gate_call(::opmend_sim::Gate::Name, dst, src, static_cast<const LocalTensor<T>*>(nullptr), count, 1.0f, #Name, where);         \
+    }                                                                                                                                                \
+    template <class T, bool first = false, bool second = false>                                                                                      \
+    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, OPMEND_WHERE) {                                                                  \
+        Name<T>(dst, src, src.GetSize(), where);                                                                                                     \
+    }                                                                                                                                                \
+    template <class T, bool first = false, bool second = false>                                                                                      \
+    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, OPMEND_TMP, uint32_t count, OPMEND_WHERE) {                                      \
+        Name<T>(dst, src, count, where);                                                                                                             \
+    }                                                                                                                                                \
+    template <class T, bool first = false, bool second = false>                                                                                      \
+    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, OPMEND_TMP, OPMEND_WHERE) {                                                      \
+        Name<T>(dst, src, src.GetSize(), where);                                                                                                     \
     }
 OPMEND_GATE(Lgamma)
 OPMEND_GATE(Digamma)
@@ -80,7 +80,8 @@ OPMEND_GATE(FasterGeluV2)
 #undef OPMEND_GATE
 // src0 * src1 / (1 + exp(-beta * src1))
 template <class T, bool isReuseSource = false>
-void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const float& beta, const uint32_t count, OPMEND_WHERE) {
+void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const float& beta, const uint32_t count,
+            OPMEND_WHERE) {
     ::opmend_sim::gate_call(::opmend_sim::Gate::SwiGLU, dst, src0, &src1, count, beta, "SwiGLU", where);
 }
 template <class T, bool isReuseSource = false>
@@ -88,7 +89,8 @@ void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTe
     SwiGLU<T>(dst, src0, src1, beta, src0.GetSize(), where);
 }
 template <class T, bool isReuseSource = false>
-void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const float& beta, OPMEND_TMP, const uint32_t count, OPMEND_WHERE) {
+void SwiGLU(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTensor<T>& src1, const float& beta, OPMEND_TMP, const uint32_t count,
+            OPMEND_WHERE) {
     SwiGLU<T>(dst, src0, src1, beta, count, where);
 }
 template <class T, bool isReuseSource = false>
@@ -129,7 +131,8 @@ template <class T, bool isReuseSource = false>
 void Power(const LocalTensor<T>& dst, const ::opmend_sim::Same<T>& src0, const LocalTensor<T>& src1, uint32_t count, OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "Power takes half, float here");
     const ::opmend_sim::Lanes to = ::opmend_sim::written(dst, count, "Power", "dst", where);
-    ::opmend_sim::gate(::opmend_sim::Gate::Power, to, ::opmend_sim::Lanes{}, ::opmend_sim::read(src1, count, "Power", "src1", where), count, static_cast<float>(src0));
+    ::opmend_sim::gate(::opmend_sim::Gate::Power, to, ::opmend_sim::Lanes{}, ::opmend_sim::read(src1, count, "Power", "src1", where), count,
+                       static_cast<float>(src0));
 }
 template <class T, bool isReuseSource = false>
 void Power(const LocalTensor<T>& dst, const ::opmend_sim::Same<T>& src0, const LocalTensor<T>& src1, OPMEND_TMP, uint32_t count, OPMEND_WHERE) {
@@ -170,18 +173,20 @@ void Xor(const LocalTensor<T>& dst, const LocalTensor<T>& src0, const LocalTenso
 }
 // A byte a lane, or (dropOutMode 3 and 4, or rows of the mask shorter than the data's) a bit a lane: kept and divided by keepProb, or 0.
 template <class T, bool isInitBitMode = false, uint32_t dropOutMode = 0>
-void DropOut(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& mask, const float keepProb, const DropOutShapeInfo& info, OPMEND_WHERE) {
+void DropOut(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& mask, const float keepProb,
+             const DropOutShapeInfo& info, OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "DropOut takes half, float on dav-2201");
     if (!(keepProb > 0.0f && keepProb <= 1.0f)) ::opmend_sim::fail("dropout-probability", "DropOut: keepProb is not in (0, 1]", where);
     const bool bits = dropOutMode ? dropOutMode >= 3 : info.maskLastAxis < info.srcLastAxis;
     const uint64_t all = static_cast<uint64_t>(info.firstAxis) * info.srcLastAxis;
     const ::opmend_sim::Lanes to = ::opmend_sim::written(dst, all, "DropOut", "dst", where);
     ::opmend_sim::drop_out(to, ::opmend_sim::read(src, all, "DropOut", "src", where),
-                           ::opmend_sim::read(mask, static_cast<uint64_t>(info.firstAxis) * info.maskLastAxis, "DropOut", "mask", where), info, keepProb, bits);
+                           ::opmend_sim::read(mask, static_cast<uint64_t>(info.firstAxis) * info.maskLastAxis, "DropOut", "mask", where), info,
+                           keepProb, bits);
 }
 template <class T, bool isInitBitMode = false, uint32_t dropOutMode = 0>
-void DropOut(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& mask, OPMEND_TMP, const float keepProb, const DropOutShapeInfo& info,
-             OPMEND_WHERE) {
+void DropOut(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTensor<uint8_t>& mask, OPMEND_TMP, const float keepProb,
+             const DropOutShapeInfo& info, OPMEND_WHERE) {
     DropOut<T, isInitBitMode, dropOutMode>(dst, src, mask, keepProb, info, where);
 }
 // Rows of srcOriWidth lanes (stored srcWidth apart) with leftPad lanes before and rightPad behind.
@@ -214,7 +219,8 @@ void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadPara
     }
 }
 template <class T>
-void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& params, OPMEND_TMP, const tiling::UnPadTiling& tiling, OPMEND_WHERE) {
+void UnPad(const LocalTensor<T>& dst, const LocalTensor<T>& src, const UnPadParams& params, OPMEND_TMP, const tiling::UnPadTiling& tiling,
+           OPMEND_WHERE) {
     UnPad<T>(dst, src, params, tiling, where);
 }
 }  // namespace AscendC

@@ -63,8 +63,8 @@ struct NormalizeGradient {
 };
 void normalize_gradient(const NormalizeGradient& call);
 void sum_of_rows(const Lanes& gamma, const Lanes& beta, const Lanes& for_gamma, const Lanes& dy, uint32_t rows, uint32_t width);
-void welford_update(const Lanes& mean, const Lanes& variance, const Lanes& in_mean, const Lanes& in_variance, const Lanes& x, uint32_t length, uint32_t whole,
-                    float reciprocal, bool in_place);
+void welford_update(const Lanes& mean, const Lanes& variance, const Lanes& in_mean, const Lanes& in_variance, const Lanes& x, uint32_t length,
+                    uint32_t whole, float reciprocal, bool in_place);
 void welford_finalize(const Lanes& mean, const Lanes& variance, const Lanes& in_mean, const Lanes& in_variance, const Lanes& counts,
                       const AscendC::WelfordFinalizePara& para);
 void check_rows(uint64_t rows, uint32_t width, uint32_t used, uint32_t size, const char* call, Where where);
@@ -75,10 +75,12 @@ namespace AscendC {
 
 template <class T, bool isReuseSource = false>
 void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& outputMean, const LocalTensor<T>& outputVariance, const LocalTensor<T>& inputX,
-               const LocalTensor<T>& gamma, const LocalTensor<T>& beta, const ::opmend_sim::Same<T> epsilon, const tiling::LayerNormTiling& tiling, OPMEND_WHERE) {
+               const LocalTensor<T>& gamma, const LocalTensor<T>& beta, const ::opmend_sim::Same<T> epsilon, const tiling::LayerNormTiling& tiling,
+               OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "LayerNorm takes half, float on dav-2201");
     ::opmend_sim::NormalizeCall call;
-    call.rows = tiling.bLength * tiling.sLength, call.width = tiling.hLength, call.used = tiling.originalHLength ? tiling.originalHLength : tiling.hLength;
+    call.rows = tiling.bLength * tiling.sLength, call.width = tiling.hLength,
+    call.used = tiling.originalHLength ? tiling.originalHLength : tiling.hLength;
     ::opmend_sim::check_rows(call.rows, call.width, call.used, sizeof(T), "LayerNorm", where);
     const uint64_t all = static_cast<uint64_t>(call.rows) * call.width;
     call.out = ::opmend_sim::written(output, all, "LayerNorm", "output", where);
@@ -92,15 +94,15 @@ void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& outputMean, c
 }
 template <class T, bool isReuseSource = false>
 void LayerNorm(const LocalTensor<T>& output, const LocalTensor<T>& outputMean, const LocalTensor<T>& outputVariance, const LocalTensor<T>& inputX,
-               const LocalTensor<T>& gamma, const LocalTensor<T>& beta, OPMEND_TMP, const ::opmend_sim::Same<T> epsilon, const tiling::LayerNormTiling& tiling,
-               OPMEND_WHERE) {
+               const LocalTensor<T>& gamma, const LocalTensor<T>& beta, OPMEND_TMP, const ::opmend_sim::Same<T> epsilon,
+               const tiling::LayerNormTiling& tiling, OPMEND_WHERE) {
     LayerNorm<T, isReuseSource>(output, outputMean, outputVariance, inputX, gamma, beta, epsilon, tiling, where);
 }
 // The form that puts out one over the standard deviation. U: of gamma and beta.
 template <class U, class T, bool isReuseSource = false, const LayerNormConfig& config = LNCFG_NORM>
 void LayerNorm(const LocalTensor<T>& output, const LocalTensor<float>& outputMean, const LocalTensor<float>& outputRstd, const LocalTensor<T>& inputX,
-               const LocalTensor<U>& gamma, const LocalTensor<U>& beta, const float epsilon, const LayerNormPara& para, const tiling::LayerNormSeparateTiling&,
-               OPMEND_WHERE) {
+               const LocalTensor<U>& gamma, const LocalTensor<U>& beta, const float epsilon, const LayerNormPara& para,
+               const tiling::LayerNormSeparateTiling&, OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float> && ::opmend_sim::one_of<U, half, float>, "LayerNorm takes half, float on dav-2201");
     ::opmend_sim::NormalizeCall call;
     call.rows = para.aLength, call.width = para.rLengthWithPadding, call.used = para.rLength;
@@ -127,7 +129,8 @@ void RmsNorm(const LocalTensor<T>& dst, const LocalTensor<T>& src, const LocalTe
              const tiling::RmsNormTiling& tiling, OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "RmsNorm takes half, float on dav-2201");
     ::opmend_sim::NormalizeCall call;
-    call.rows = tiling.bLength * tiling.sLength, call.width = tiling.hLength, call.used = tiling.originalHLength ? tiling.originalHLength : tiling.hLength;
+    call.rows = tiling.bLength * tiling.sLength, call.width = tiling.hLength,
+    call.used = tiling.originalHLength ? tiling.originalHLength : tiling.hLength;
     ::opmend_sim::check_rows(call.rows, call.width, call.used, sizeof(T), "RmsNorm", where);
     const uint64_t all = static_cast<uint64_t>(call.rows) * call.width;
     call.out = ::opmend_sim::written(dst, all, "RmsNorm", "dst", where);
@@ -149,7 +152,8 @@ void DeepNorm(const LocalTensor<T>& dst, const LocalTensor<T>& mean, const Local
               const tiling::DeepNormTiling& tiling, OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "DeepNorm takes half, float on dav-2201");
     ::opmend_sim::NormalizeCall call;
-    call.rows = tiling.bLength * tiling.sLength, call.width = tiling.hLength, call.used = tiling.originalHLength ? tiling.originalHLength : tiling.hLength;
+    call.rows = tiling.bLength * tiling.sLength, call.width = tiling.hLength,
+    call.used = tiling.originalHLength ? tiling.originalHLength : tiling.hLength;
     ::opmend_sim::check_rows(call.rows, call.width, call.used, sizeof(T), "DeepNorm", where);
     const uint64_t all = static_cast<uint64_t>(call.rows) * call.width;
     call.out = ::opmend_sim::written(dst, all, "DeepNorm", "dst", where);
@@ -166,14 +170,15 @@ void DeepNorm(const LocalTensor<T>& dst, const LocalTensor<T>& mean, const Local
 }
 template <class T, bool isReuseSrc = false, bool isBasicBlock = false>
 void DeepNorm(const LocalTensor<T>& dst, const LocalTensor<T>& mean, const LocalTensor<T>& rstd, const LocalTensor<T>& src, const LocalTensor<T>& gx,
-              const LocalTensor<T>& beta, const LocalTensor<T>& gamma, OPMEND_TMP, const ::opmend_sim::Same<T> alpha, const ::opmend_sim::Same<T> epsilon,
-              const tiling::DeepNormTiling& tiling, OPMEND_WHERE) {
+              const LocalTensor<T>& beta, const LocalTensor<T>& gamma, OPMEND_TMP, const ::opmend_sim::Same<T> alpha,
+              const ::opmend_sim::Same<T> epsilon, const tiling::DeepNormTiling& tiling, OPMEND_WHERE) {
     DeepNorm<T, isReuseSrc, isBasicBlock>(dst, mean, rstd, src, gx, beta, gamma, alpha, epsilon, tiling, where);
 }
 // Mean and variance are given; puts out one over the standard deviation.
 template <class U, class T, bool isReuseSource = false, const NormalizeConfig& config = NLCFG_NORM>
-void Normalize(const LocalTensor<T>& output, const LocalTensor<float>& outputRstd, const LocalTensor<float>& inputMean, const LocalTensor<float>& inputVariance,
-               const LocalTensor<T>& inputX, const LocalTensor<U>& gamma, const LocalTensor<U>& beta, const float epsilon, const NormalizePara& para, OPMEND_WHERE) {
+void Normalize(const LocalTensor<T>& output, const LocalTensor<float>& outputRstd, const LocalTensor<float>& inputMean,
+               const LocalTensor<float>& inputVariance, const LocalTensor<T>& inputX, const LocalTensor<U>& gamma, const LocalTensor<U>& beta,
+               const float epsilon, const NormalizePara& para, OPMEND_WHERE) {
     static_assert(config.reducePattern == ReducePattern::AR, "unsupported by the simulator: Normalize with ReducePattern::RA");
     ::opmend_sim::NormalizeCall call;
     call.rows = para.aLength, call.width = para.rLengthWithPadding, call.used = para.rLength;
@@ -192,20 +197,23 @@ void Normalize(const LocalTensor<T>& output, const LocalTensor<float>& outputRst
     ::opmend_sim::normalize(call);
 }
 template <class U, class T, bool isReuseSource = false, const NormalizeConfig& config = NLCFG_NORM>
-void Normalize(const LocalTensor<T>& output, const LocalTensor<float>& outputRstd, const LocalTensor<float>& inputMean, const LocalTensor<float>& inputVariance,
-               const LocalTensor<T>& inputX, const LocalTensor<U>& gamma, const LocalTensor<U>& beta, OPMEND_TMP, const float epsilon, const NormalizePara& para,
-               OPMEND_WHERE) {
+void Normalize(const LocalTensor<T>& output, const LocalTensor<float>& outputRstd, const LocalTensor<float>& inputMean,
+               const LocalTensor<float>& inputVariance, const LocalTensor<T>& inputX, const LocalTensor<U>& gamma, const LocalTensor<U>& beta,
+               OPMEND_TMP, const float epsilon, const NormalizePara& para, OPMEND_WHERE) {
     Normalize<U, T, isReuseSource, config>(output, outputRstd, inputMean, inputVariance, inputX, gamma, beta, epsilon, para, where);
 }
 // [N, C, H, W] in g groups of channels: each (C / g) * H * W lanes; gamma and beta have one lane a channel. H * W is padded to 32 bytes.
 template <class T, bool isReuseSource = false>
 void GroupNorm(const LocalTensor<T>& output, const LocalTensor<T>& outputMean, const LocalTensor<T>& outputVariance, const LocalTensor<T>& inputX,
-               const LocalTensor<T>& gamma, const LocalTensor<T>& beta, const ::opmend_sim::Same<T> epsilon, const tiling::GroupNormTiling& tiling, OPMEND_WHERE) {
+               const LocalTensor<T>& gamma, const LocalTensor<T>& beta, const ::opmend_sim::Same<T> epsilon, const tiling::GroupNormTiling& tiling,
+               OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "GroupNorm takes half, float on dav-2201");
     ::opmend_sim::NormalizeCall call;
     const uint32_t depth = tiling.g ? tiling.c / tiling.g : 0, padded = ::opmend_sim::aligned(tiling.hw, sizeof(T));
     if (!depth || !tiling.hw || !tiling.n || tiling.c % tiling.g)
-        ::opmend_sim::fail("norm-shape", "GroupNorm: " + ::opmend_sim::text(tiling.c) + " channels are no multiple of " + ::opmend_sim::text(tiling.g) + " groups", where);
+        ::opmend_sim::fail("norm-shape",
+                           "GroupNorm: " + ::opmend_sim::text(tiling.c) + " channels are no multiple of " + ::opmend_sim::text(tiling.g) + " groups",
+                           where);
     call.rows = tiling.n * tiling.g, call.width = depth * padded, call.used = tiling.hw, call.rows_a_factor = padded, call.groups = tiling.g;
     const uint64_t all = static_cast<uint64_t>(call.rows) * call.width;
     call.out = ::opmend_sim::written(output, all, "GroupNorm", "output", where);
@@ -219,14 +227,15 @@ void GroupNorm(const LocalTensor<T>& output, const LocalTensor<T>& outputMean, c
 }
 template <class T, bool isReuseSource = false>
 void GroupNorm(const LocalTensor<T>& output, const LocalTensor<T>& outputMean, const LocalTensor<T>& outputVariance, const LocalTensor<T>& inputX,
-               const LocalTensor<T>& gamma, const LocalTensor<T>& beta, OPMEND_TMP, const ::opmend_sim::Same<T> epsilon, const tiling::GroupNormTiling& tiling,
-               OPMEND_WHERE) {
+               const LocalTensor<T>& gamma, const LocalTensor<T>& beta, OPMEND_TMP, const ::opmend_sim::Same<T> epsilon,
+               const tiling::GroupNormTiling& tiling, OPMEND_WHERE) {
     GroupNorm<T, isReuseSource>(output, outputMean, outputVariance, inputX, gamma, beta, epsilon, tiling, where);
 }
 // Over the first axis of [B, S * H]; gamma and beta have one lane a batch.
 template <class T, bool isReuseSource = false, bool isBasicBlock = false>
 void BatchNorm(const LocalTensor<T>& output, const LocalTensor<T>& outputMean, const LocalTensor<T>& outputVariance, const LocalTensor<T>& inputX,
-               const LocalTensor<T>& gamm, const LocalTensor<T>& beta, const ::opmend_sim::Same<T> epsilon, const tiling::BatchNormTiling& tiling, OPMEND_WHERE) {
+               const LocalTensor<T>& gamm, const LocalTensor<T>& beta, const ::opmend_sim::Same<T> epsilon, const tiling::BatchNormTiling& tiling,
+               OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "BatchNorm takes half, float on dav-2201");
     ::opmend_sim::NormalizeCall call;
     const uint32_t batch = tiling.originalBLength, features = tiling.sLength * tiling.hLength;
@@ -243,16 +252,17 @@ void BatchNorm(const LocalTensor<T>& output, const LocalTensor<T>& outputMean, c
 }
 template <class T, bool isReuseSource = false, bool isBasicBlock = false>
 void BatchNorm(const LocalTensor<T>& output, const LocalTensor<T>& outputMean, const LocalTensor<T>& outputVariance, const LocalTensor<T>& inputX,
-               const LocalTensor<T>& gamm, const LocalTensor<T>& beta, OPMEND_TMP, const ::opmend_sim::Same<T> epsilon, const tiling::BatchNormTiling& tiling,
-               OPMEND_WHERE) {
+               const LocalTensor<T>& gamm, const LocalTensor<T>& beta, OPMEND_TMP, const ::opmend_sim::Same<T> epsilon,
+               const tiling::BatchNormTiling& tiling, OPMEND_WHERE) {
     BatchNorm<T, isReuseSource, isBasicBlock>(output, outputMean, outputVariance, inputX, gamm, beta, epsilon, tiling, where);
 }
 template <class T, bool isReuseSource = false>
 void LayerNormGrad(const LocalTensor<T>& outputPdX, const LocalTensor<T>& resForGamma, const LocalTensor<T>& inputDy, const LocalTensor<T>& inputX,
-                   const LocalTensor<T>& inputVariance, const LocalTensor<T>& inputMean, const LocalTensor<T>& inputGamma, ::opmend_sim::Same<T> epsilon,
-                   const tiling::LayerNormGradTiling& tiling, const LayerNormGradShapeInfo& = {}, OPMEND_WHERE) {
+                   const LocalTensor<T>& inputVariance, const LocalTensor<T>& inputMean, const LocalTensor<T>& inputGamma,
+                   ::opmend_sim::Same<T> epsilon, const tiling::LayerNormGradTiling& tiling, const LayerNormGradShapeInfo& = {}, OPMEND_WHERE) {
     ::opmend_sim::NormalizeGradient call;
-    call.rows = tiling.bLength * tiling.sLength, call.width = tiling.hLength, call.used = tiling.originalHLength ? tiling.originalHLength : tiling.hLength;
+    call.rows = tiling.bLength * tiling.sLength, call.width = tiling.hLength,
+    call.used = tiling.originalHLength ? tiling.originalHLength : tiling.hLength;
     ::opmend_sim::check_rows(call.rows, call.width, call.used, sizeof(T), "LayerNormGrad", where);
     const uint64_t all = static_cast<uint64_t>(call.rows) * call.width;
     call.dx = ::opmend_sim::written(outputPdX, all, "LayerNormGrad", "outputPdX", where);
@@ -267,13 +277,13 @@ void LayerNormGrad(const LocalTensor<T>& outputPdX, const LocalTensor<T>& resFor
 }
 template <class T, bool isReuseSource = false>
 void LayerNormGrad(const LocalTensor<T>& outputPdX, const LocalTensor<T>& resForGamma, const LocalTensor<T>& inputDy, const LocalTensor<T>& inputX,
-                   const LocalTensor<T>& inputVariance, const LocalTensor<T>& inputMean, const LocalTensor<T>& inputGamma, OPMEND_TMP, ::opmend_sim::Same<T> epsilon,
-                   const tiling::LayerNormGradTiling& tiling, const LayerNormGradShapeInfo& shape = {}, OPMEND_WHERE) {
+                   const LocalTensor<T>& inputVariance, const LocalTensor<T>& inputMean, const LocalTensor<T>& inputGamma, OPMEND_TMP,
+                   ::opmend_sim::Same<T> epsilon, const tiling::LayerNormGradTiling& tiling, const LayerNormGradShapeInfo& shape = {}, OPMEND_WHERE) {
     LayerNormGrad<T, isReuseSource>(outputPdX, resForGamma, inputDy, inputX, inputVariance, inputMean, inputGamma, epsilon, tiling, shape, where);
 }
 template <class T, bool isReuseSource = false>
-void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, const LocalTensor<T>& outputPdBeta, const LocalTensor<T>& resForGamma, const LocalTensor<T>& inputDy,
-                       const tiling::LayerNormGradBetaTiling& tiling, OPMEND_WHERE) {
+void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, const LocalTensor<T>& outputPdBeta, const LocalTensor<T>& resForGamma,
+                       const LocalTensor<T>& inputDy, const tiling::LayerNormGradBetaTiling& tiling, OPMEND_WHERE) {
     const uint32_t rows = tiling.bLength * tiling.sLength, width = tiling.hLength;
     ::opmend_sim::check_rows(rows, width, width, sizeof(T), "LayerNormGradBeta", where);
     const uint64_t all = static_cast<uint64_t>(rows) * width;
@@ -283,13 +293,13 @@ void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, const LocalTensor<T>
                               ::opmend_sim::read(inputDy, all, "LayerNormGradBeta", "inputDy", where), rows, width);
 }
 template <class T, bool isReuseSource = false>
-void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, const LocalTensor<T>& outputPdBeta, const LocalTensor<T>& resForGamma, const LocalTensor<T>& inputDy,
-                       OPMEND_TMP, const tiling::LayerNormGradBetaTiling& tiling, OPMEND_WHERE) {
+void LayerNormGradBeta(const LocalTensor<T>& outputPdGamma, const LocalTensor<T>& outputPdBeta, const LocalTensor<T>& resForGamma,
+                       const LocalTensor<T>& inputDy, OPMEND_TMP, const tiling::LayerNormGradBetaTiling& tiling, OPMEND_WHERE) {
     LayerNormGradBeta<T, isReuseSource>(outputPdGamma, outputPdBeta, resForGamma, inputDy, tiling, where);
 }
 template <class T, class U, bool isReuseSource = false, const WelfordUpdateConfig& config = WFUPDATE_DEFAULT_CFG>
-void WelfordUpdate(const LocalTensor<U>& outputMean, const LocalTensor<U>& outputVariance, const LocalTensor<U>& inputMean, const LocalTensor<U>& inputVariance,
-                   const LocalTensor<T>& inputX, const WelfordUpdateParam& para, OPMEND_WHERE) {
+void WelfordUpdate(const LocalTensor<U>& outputMean, const LocalTensor<U>& outputVariance, const LocalTensor<U>& inputMean,
+                   const LocalTensor<U>& inputVariance, const LocalTensor<T>& inputX, const WelfordUpdateParam& para, OPMEND_WHERE) {
     const uint64_t whole = static_cast<uint64_t>(para.rnLength ? para.rnLength : 1) * para.abLength;
     ::opmend_sim::welford_update(::opmend_sim::written(outputMean, whole, "WelfordUpdate", "outputMean", where),
                                  ::opmend_sim::written(outputVariance, whole, "WelfordUpdate", "outputVariance", where),
@@ -299,18 +309,20 @@ void WelfordUpdate(const LocalTensor<U>& outputMean, const LocalTensor<U>& outpu
                                  static_cast<uint32_t>(whole), para.nRec, config.isInplace);
 }
 template <class T, class U, bool isReuseSource = false, const WelfordUpdateConfig& config = WFUPDATE_DEFAULT_CFG>
-void WelfordUpdate(const LocalTensor<U>& outputMean, const LocalTensor<U>& outputVariance, const LocalTensor<U>& inputMean, const LocalTensor<U>& inputVariance,
-                   const LocalTensor<T>& inputX, OPMEND_TMP, const WelfordUpdateParam& para, OPMEND_WHERE) {
+void WelfordUpdate(const LocalTensor<U>& outputMean, const LocalTensor<U>& outputVariance, const LocalTensor<U>& inputMean,
+                   const LocalTensor<U>& inputVariance, const LocalTensor<T>& inputX, OPMEND_TMP, const WelfordUpdateParam& para, OPMEND_WHERE) {
     WelfordUpdate<T, U, isReuseSource, config>(outputMean, outputVariance, inputMean, inputVariance, inputX, para, where);
 }
 template <bool isReuseSource = false>
 void WelfordFinalize(const LocalTensor<float>& outputMean, const LocalTensor<float>& outputVariance, const LocalTensor<float>& inputMean,
-                     const LocalTensor<float>& inputVariance, const LocalTensor<int32_t>& counts, OPMEND_TMP, const WelfordFinalizePara& para, OPMEND_WHERE) {
-    ::opmend_sim::welford_finalize(::opmend_sim::written(outputMean, 1, "WelfordFinalize", "outputMean", where),
-                                   ::opmend_sim::written(outputVariance, 1, "WelfordFinalize", "outputVariance", where),
-                                   ::opmend_sim::read(inputMean, para.abLength, "WelfordFinalize", "inputMean", where),
-                                   ::opmend_sim::read(inputVariance, para.abLength, "WelfordFinalize", "inputVariance", where),
-                                   counts.raw() ? ::opmend_sim::read(counts, para.abLength, "WelfordFinalize", "counts", where) : ::opmend_sim::Lanes{}, para);
+                     const LocalTensor<float>& inputVariance, const LocalTensor<int32_t>& counts, OPMEND_TMP, const WelfordFinalizePara& para,
+                     OPMEND_WHERE) {
+    ::opmend_sim::welford_finalize(
+        ::opmend_sim::written(outputMean, 1, "WelfordFinalize", "outputMean", where),
+        ::opmend_sim::written(outputVariance, 1, "WelfordFinalize", "outputVariance", where),
+        ::opmend_sim::read(inputMean, para.abLength, "WelfordFinalize", "inputMean", where),
+        ::opmend_sim::read(inputVariance, para.abLength, "WelfordFinalize", "inputVariance", where),
+        counts.raw() ? ::opmend_sim::read(counts, para.abLength, "WelfordFinalize", "counts", where) : ::opmend_sim::Lanes{}, para);
 }
 template <bool isReuseSource = false>
 void WelfordFinalize(const LocalTensor<float>& outputMean, const LocalTensor<float>& outputVariance, const LocalTensor<float>& inputMean,

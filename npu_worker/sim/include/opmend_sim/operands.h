@@ -19,12 +19,13 @@ template <class T> Walk walk(uint64_t block_stride, uint64_t repeat_stride) { re
 // An operand that needs less than its memory's alignment (a reduction's single value): checked from the block it lies in.
 void not_aligned(uint32_t alignment, const char* call, const char* name, const Buffer* buffer, Where where);
 template <class T>
-T* operand_aligned(const AscendC::LocalTensor<T>& tensor, uint64_t count, uint32_t alignment, Use use, const char* call, const char* name, Where where) {
+T* operand_aligned(const AscendC::LocalTensor<T>& tensor, uint64_t count, uint32_t alignment, Use use, const char* call, const char* name,
+                   Where where) {
     const auto address = reinterpret_cast<uintptr_t>(tensor.raw());
     if (__builtin_expect(address % alignment != 0, 0)) not_aligned(alignment, call, name, tensor.buffer(), where);
     const auto past = static_cast<uint32_t>(address % 32);
-    operand(reinterpret_cast<uint8_t*>(tensor.raw()) - past, count * sizeof(T) + past, tensor.GetLength() + past, tensor.GetPosition(), tensor.buffer(), use,
-            call, name, where, PIPE_V);
+    operand(reinterpret_cast<uint8_t*>(tensor.raw()) - past, count * sizeof(T) + past, tensor.GetLength() + past, tensor.GetPosition(),
+            tensor.buffer(), use, call, name, where, PIPE_V);
     return tensor.raw();
 }
 // The caller's loop sets the shadow.

@@ -143,7 +143,8 @@ private:
     }
     ::opmend_sim::Buffer* buffer_ = nullptr;
 };
-template <TPosition position = TPosition::TSCM, int depth = 1, auto mask = 0> class TSCM : public TQueBind<TPosition::GM, TPosition::TSCM, depth, mask> {};
+template <TPosition position = TPosition::TSCM, int depth = 1, auto mask = 0>
+class TSCM : public TQueBind<TPosition::GM, TPosition::TSCM, depth, mask> {};
 
 // A part of a pipe's memory with buffers, and pools, of its own. Another pool may share its place (shareBuf) for another time.
 template <TPosition position, uint32_t idSize = 4> class TBufPool {

@@ -33,7 +33,8 @@ namespace AscendC {
 #define OPMEND_TMP const LocalTensor<uint8_t>&
 
 template <class T, bool isReuseSource = false>
-void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, const float scale, const float offset, const uint32_t count, OPMEND_WHERE) {
+void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, const float scale, const float offset, const uint32_t count,
+                 OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "AscendQuant takes half, float on dav-2201");
     ::opmend_sim::QuantizeCall call;
     call.dst = ::opmend_sim::written(dst, count, "AscendQuant", "dst", where);
@@ -46,7 +47,8 @@ void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, cons
     AscendQuant<T>(dst, src, scale, offset, src.GetSize(), where);
 }
 template <class T, bool isReuseSource = false>
-void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, OPMEND_TMP, const float scale, const float offset, const uint32_t count, OPMEND_WHERE) {
+void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, OPMEND_TMP, const float scale, const float offset, const uint32_t count,
+                 OPMEND_WHERE) {
     AscendQuant<T>(dst, src, scale, offset, count, where);
 }
 template <class T, bool isReuseSource = false>
@@ -55,8 +57,8 @@ void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, OPME
 }
 // A scale (and an offset) for each of scaleCount channels, row by row.
 template <class T, bool isReuseSource = false>
-void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, const LocalTensor<T>& scale, const ::opmend_sim::Same<T> offset, const uint32_t scaleCount,
-                 const uint32_t count, OPMEND_WHERE) {
+void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, const LocalTensor<T>& scale, const ::opmend_sim::Same<T> offset,
+                 const uint32_t scaleCount, const uint32_t count, OPMEND_WHERE) {
     ::opmend_sim::QuantizeCall call;
     call.dst = ::opmend_sim::written(dst, count, "AscendQuant", "dst", where);
     call.src = ::opmend_sim::read(src, count, "AscendQuant", "src", where);
@@ -65,13 +67,13 @@ void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, cons
     ::opmend_sim::quantize(call);
 }
 template <class T, bool isReuseSource = false>
-void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, OPMEND_TMP, const LocalTensor<T>& scale, const ::opmend_sim::Same<T> offset,
-                 const uint32_t scaleCount, const uint32_t count, OPMEND_WHERE) {
+void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, OPMEND_TMP, const LocalTensor<T>& scale,
+                 const ::opmend_sim::Same<T> offset, const uint32_t scaleCount, const uint32_t count, OPMEND_WHERE) {
     AscendQuant<T>(dst, src, scale, offset, scaleCount, count, where);
 }
 template <class T, bool isReuseSource = false>
-void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, const LocalTensor<T>& scale, const LocalTensor<T>& offset, const uint32_t scaleCount,
-                 const uint32_t offsetCount, const uint32_t count, OPMEND_WHERE) {
+void AscendQuant(const LocalTensor<int8_t>& dst, const LocalTensor<T>& src, const LocalTensor<T>& scale, const LocalTensor<T>& offset,
+                 const uint32_t scaleCount, const uint32_t offsetCount, const uint32_t count, OPMEND_WHERE) {
     ::opmend_sim::QuantizeCall call;
     call.dst = ::opmend_sim::written(dst, count, "AscendQuant", "dst", where);
     call.src = ::opmend_sim::read(src, count, "AscendQuant", "src", where);
@@ -96,7 +98,8 @@ void AscendDequant(const LocalTensor<D>& dst, const LocalTensor<int32_t>& src, c
     call.dst = ::opmend_sim::written(dst, static_cast<uint64_t>(call.rows - 1) * call.out_width + call.used, "AscendDequant", "dst", where);
     call.src = ::opmend_sim::read(src, static_cast<uint64_t>(call.rows) * call.width, "AscendDequant", "src", where);
     if constexpr (sizeof(S) == 8) {
-        call.scales = ::opmend_sim::read(deqScale.template ReinterpretCast<float>(), static_cast<uint64_t>(call.used) * 2, "AscendDequant", "deqScale", where);
+        call.scales =
+            ::opmend_sim::read(deqScale.template ReinterpretCast<float>(), static_cast<uint64_t>(call.used) * 2, "AscendDequant", "deqScale", where);
         call.scale_step = 2;
     } else {
         call.scales = ::opmend_sim::read(deqScale, call.used, "AscendDequant", "deqScale", where);
@@ -104,10 +107,12 @@ void AscendDequant(const LocalTensor<D>& dst, const LocalTensor<int32_t>& src, c
     ::opmend_sim::dequantize(call);
 }
 template <class D, class S, DeQuantMode mode = DeQuantMode::DEQUANT_WITH_SINGLE_ROW>
-void AscendDequant(const LocalTensor<D>& dst, const LocalTensor<int32_t>& src, const LocalTensor<S>& deqScale, OPMEND_TMP, DequantParams params, OPMEND_WHERE) {
+void AscendDequant(const LocalTensor<D>& dst, const LocalTensor<int32_t>& src, const LocalTensor<S>& deqScale, OPMEND_TMP, DequantParams params,
+                   OPMEND_WHERE) {
     AscendDequant<D, S, mode>(dst, src, deqScale, params, where);
 }
-template <class D, class S, DeQuantMode mode = DeQuantMode::DEQUANT_WITH_SINGLE_ROW, std::enable_if_t<std::is_arithmetic_v<S> || ::opmend_sim::is_narrow<S>, int> = 0>
+template <class D, class S, DeQuantMode mode = DeQuantMode::DEQUANT_WITH_SINGLE_ROW,
+          std::enable_if_t<std::is_arithmetic_v<S> || ::opmend_sim::is_narrow<S>, int> = 0>
 void AscendDequant(const LocalTensor<D>& dst, const LocalTensor<int32_t>& src, const S deqScale, DequantParams params, OPMEND_WHERE) {
     ::opmend_sim::DequantizeCall call;
     call.rows = params.m, call.width = params.n, call.used = params.calCount ? params.calCount : params.n;
@@ -117,15 +122,17 @@ void AscendDequant(const LocalTensor<D>& dst, const LocalTensor<int32_t>& src, c
     call.scale = static_cast<float>(deqScale);
     ::opmend_sim::dequantize(call);
 }
-template <class D, class S, DeQuantMode mode = DeQuantMode::DEQUANT_WITH_SINGLE_ROW, std::enable_if_t<std::is_arithmetic_v<S> || ::opmend_sim::is_narrow<S>, int> = 0>
+template <class D, class S, DeQuantMode mode = DeQuantMode::DEQUANT_WITH_SINGLE_ROW,
+          std::enable_if_t<std::is_arithmetic_v<S> || ::opmend_sim::is_narrow<S>, int> = 0>
 void AscendDequant(const LocalTensor<D>& dst, const LocalTensor<int32_t>& src, const S deqScale, OPMEND_TMP, DequantParams params, OPMEND_WHERE) {
     AscendDequant<D, S, mode>(dst, src, deqScale, params, where);
 }
 // (src + offset) * scale, by channel: src is [K, N] with N channels, or with isTranspose [N, K].
 template <class I, class O, bool isTranspose>
-void AscendAntiQuant(const LocalTensor<O>& dst, const LocalTensor<I>& src, const LocalTensor<O>& offset, const LocalTensor<O>& scale, const uint32_t K,
-                     const AntiQuantShapeInfo& = {}, OPMEND_WHERE) {
-    static_assert(::opmend_sim::one_of<I, int8_t> && ::opmend_sim::one_of<O, half, bfloat16_t>, "unsupported by the simulator: AscendAntiQuant of this type pair");
+void AscendAntiQuant(const LocalTensor<O>& dst, const LocalTensor<I>& src, const LocalTensor<O>& offset, const LocalTensor<O>& scale,
+                     const uint32_t K, const AntiQuantShapeInfo& = {}, OPMEND_WHERE) {
+    static_assert(::opmend_sim::one_of<I, int8_t> && ::opmend_sim::one_of<O, half, bfloat16_t>,
+                  "unsupported by the simulator: AscendAntiQuant of this type pair");
     const uint32_t count = src.GetSize();
     if (!K || count % K) ::opmend_sim::fail("quant-shape", "AscendAntiQuant: the source is no multiple of K", where);
     ::opmend_sim::QuantizeCall call;
@@ -137,8 +144,8 @@ void AscendAntiQuant(const LocalTensor<O>& dst, const LocalTensor<I>& src, const
     ::opmend_sim::antiquantize(call);
 }
 template <class I, class O, bool isTranspose>
-void AscendAntiQuant(const LocalTensor<O>& dst, const LocalTensor<I>& src, const LocalTensor<O>& offset, const LocalTensor<O>& scale, OPMEND_TMP, const uint32_t K,
-                     const AntiQuantShapeInfo& info = {}, OPMEND_WHERE) {
+void AscendAntiQuant(const LocalTensor<O>& dst, const LocalTensor<I>& src, const LocalTensor<O>& offset, const LocalTensor<O>& scale, OPMEND_TMP,
+                     const uint32_t K, const AntiQuantShapeInfo& info = {}, OPMEND_WHERE) {
     AscendAntiQuant<I, O, isTranspose>(dst, src, offset, scale, K, info, where);
 }
 template <class I, class O, bool isTranspose>
@@ -147,8 +154,10 @@ void AscendAntiQuant(const LocalTensor<O>& dst, const LocalTensor<I>& src, const
     AscendAntiQuant<I, O, isTranspose>(dst, src, LocalTensor<O>(), scale, K, info, where);
 }
 template <class I, class O, bool isTranspose>
-void AscendAntiQuant(const LocalTensor<O>& dst, const LocalTensor<I>& src, const O offset, const O scale, const uint32_t K, const AntiQuantShapeInfo& = {}, OPMEND_WHERE) {
-    static_assert(::opmend_sim::one_of<I, int8_t> && ::opmend_sim::one_of<O, half, bfloat16_t>, "unsupported by the simulator: AscendAntiQuant of this type pair");
+void AscendAntiQuant(const LocalTensor<O>& dst, const LocalTensor<I>& src, const O offset, const O scale, const uint32_t K,
+                     const AntiQuantShapeInfo& = {}, OPMEND_WHERE) {
+    static_assert(::opmend_sim::one_of<I, int8_t> && ::opmend_sim::one_of<O, half, bfloat16_t>,
+                  "unsupported by the simulator: AscendAntiQuant of this type pair");
     ::opmend_sim::QuantizeCall call;
     call.count = src.GetSize();
     call.dst = ::opmend_sim::written(dst, call.count, "AscendAntiQuant", "dst", where);

@@ -83,7 +83,8 @@ void softmax_normal(SoftmaxForm form, const AscendC::LocalTensor<D>& dst, const 
 template <class D, class S>
 void softmax_flash(SoftmaxForm form, bool update, const AscendC::LocalTensor<D>& dst, const AscendC::LocalTensor<S>& sum,
                    const AscendC::LocalTensor<S>& max, const AscendC::LocalTensor<D>& src, const AscendC::LocalTensor<D>& exp_max,
-                   const AscendC::LocalTensor<S>& in_sum, const AscendC::LocalTensor<S>& in_max, const SoftmaxShape& shape, const char* call, Where where) {
+                   const AscendC::LocalTensor<S>& in_sum, const AscendC::LocalTensor<S>& in_max, const SoftmaxShape& shape, const char* call,
+                   Where where) {
     static_assert(one_of<D, half, float> && one_of<S, half, float>, "softmax takes half, float on dav-2201");
     const uint64_t all = static_cast<uint64_t>(shape.m) * shape.k, block = softmax_block<S>(shape);
     SoftmaxOperands operands;
@@ -105,29 +106,33 @@ namespace AscendC {
 #define OPMEND_TMP const LocalTensor<uint8_t>&
 
 // SoftMax with sums and maxima; S is float beside half where the call has both.
-template <class T, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class D, class S>
-void SoftMax(const LocalTensor<D>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<D>& src, const tiling::SoftMaxTiling& tiling,
-             const SoftMaxShapeInfo& shape = {}, OPMEND_WHERE) {
+template <class T, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
+          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class D, class S>
+void SoftMax(const LocalTensor<D>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<D>& src,
+             const tiling::SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {}, OPMEND_WHERE) {
     ::opmend_sim::softmax_normal(::opmend_sim::SoftmaxForm::Normal, dst, sum, max, src,
                                  ::opmend_sim::softmax_shape(src, tiling, shape, config, isDataFormatNZ, "SoftMax", where), "SoftMax", where);
 }
-template <class T, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class D, class S>
+template <class T, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
+          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class D, class S>
 void SoftMax(const LocalTensor<D>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<D>& src, OPMEND_TMP,
              const tiling::SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {}, OPMEND_WHERE) {
     SoftMax<T, isReuseSource, isBasicBlock, isDataFormatNZ, config>(dst, sum, max, src, tiling, shape, where);
 }
 template <class T, bool isReuseSource = false, bool isBasicBlock = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
-void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const tiling::SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {}, OPMEND_WHERE) {
+void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, const tiling::SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
+             OPMEND_WHERE) {
     ::opmend_sim::softmax_normal(::opmend_sim::SoftmaxForm::Normal, dst, LocalTensor<T>(), LocalTensor<T>(), src,
                                  ::opmend_sim::softmax_shape(src, tiling, shape, config, false, "SoftMax", where), "SoftMax", where);
 }
 template <class T, bool isReuseSource = false, bool isBasicBlock = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
-void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, OPMEND_TMP, const tiling::SoftMaxTiling& tiling, const SoftMaxShapeInfo& shape = {},
-             OPMEND_WHERE) {
+void SoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& src, OPMEND_TMP, const tiling::SoftMaxTiling& tiling,
+             const SoftMaxShapeInfo& shape = {}, OPMEND_WHERE) {
     SoftMax<T, isReuseSource, isBasicBlock, config>(dst, src, tiling, shape, where);
 }
 // exp(src - max) / sum with maxima and sums that are given.
-template <class T, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class D, class S>
+template <class T, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
+          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class D, class S>
 void SimpleSoftMax(const LocalTensor<D>& dst, const LocalTensor<S>& inSum, const LocalTensor<S>& inMax, const LocalTensor<D>& src,
                    const tiling::SoftMaxTiling& tiling, const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
     const auto shape = ::opmend_sim::softmax_shape(src, tiling, info, config, isDataFormatNZ, "SimpleSoftMax", where);
@@ -139,7 +144,8 @@ void SimpleSoftMax(const LocalTensor<D>& dst, const LocalTensor<S>& inSum, const
     operands.in_max = ::opmend_sim::read(inMax, block, "SimpleSoftMax", "inMax", where);
     ::opmend_sim::softmax(::opmend_sim::SoftmaxForm::Simple, shape, operands);
 }
-template <class T, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false, const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class D, class S>
+template <class T, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
+          const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class D, class S>
 void SimpleSoftMax(const LocalTensor<D>& dst, const LocalTensor<S>& inSum, const LocalTensor<S>& inMax, const LocalTensor<D>& src, OPMEND_TMP,
                    const tiling::SoftMaxTiling& tiling, const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
     SimpleSoftMax<T, isReuseSource, isBasicBlock, isDataFormatNZ, config>(dst, inSum, inMax, src, tiling, info, where);
@@ -151,7 +157,8 @@ void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, const Loca
     tiling::SoftMaxTiling rows;
     rows.srcM = tiling.srcM, rows.srcK = tiling.srcK;
     ::opmend_sim::softmax_normal(::opmend_sim::SoftmaxForm::Log, dst, sum, max, src,
-                                 ::opmend_sim::softmax_shape(src, rows, info, SOFTMAX_DEFAULT_CFG, isDataFormatNZ, "LogSoftMax", where), "LogSoftMax", where);
+                                 ::opmend_sim::softmax_shape(src, rows, info, SOFTMAX_DEFAULT_CFG, isDataFormatNZ, "LogSoftMax", where), "LogSoftMax",
+                                 where);
 }
 template <class T, bool isReuseSource = false, bool isDataFormatNZ = false>
 void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, const LocalTensor<T>& max, const LocalTensor<T>& src, OPMEND_TMP,
@@ -159,39 +166,41 @@ void LogSoftMax(const LocalTensor<T>& dst, const LocalTensor<T>& sum, const Loca
     LogSoftMax<T, isReuseSource, isDataFormatNZ>(dst, sum, max, src, tiling, info, where);
 }
 template <class T, bool isReuseSource = false, bool isBasicBlock = false, class D, class S>
-void SoftmaxFlash(const LocalTensor<D>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<D>& src, const LocalTensor<D>& expMax,
-                  const LocalTensor<S>& inSum, const LocalTensor<S>& inMax, const tiling::SoftMaxTiling& tiling, bool isUpdate = false,
-                  const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
-    ::opmend_sim::softmax_flash(isUpdate ? ::opmend_sim::SoftmaxForm::FlashUpdate : ::opmend_sim::SoftmaxForm::Flash, isUpdate, dst, sum, max, src, expMax, inSum,
-                                inMax, ::opmend_sim::softmax_shape(src, tiling, info, SOFTMAX_DEFAULT_CFG, false, "SoftmaxFlash", where), "SoftmaxFlash", where);
+void SoftmaxFlash(const LocalTensor<D>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<D>& src,
+                  const LocalTensor<D>& expMax, const LocalTensor<S>& inSum, const LocalTensor<S>& inMax, const tiling::SoftMaxTiling& tiling,
+                  bool isUpdate = false, const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
+    ::opmend_sim::softmax_flash(
+        isUpdate ? ::opmend_sim::SoftmaxForm::FlashUpdate : ::opmend_sim::SoftmaxForm::Flash, isUpdate, dst, sum, max, src, expMax, inSum, inMax,
+        ::opmend_sim::softmax_shape(src, tiling, info, SOFTMAX_DEFAULT_CFG, false, "SoftmaxFlash", where), "SoftmaxFlash", where);
 }
 template <class T, bool isReuseSource = false, bool isBasicBlock = false, class D, class S>
-void SoftmaxFlash(const LocalTensor<D>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<D>& src, const LocalTensor<D>& expMax,
-                  const LocalTensor<S>& inSum, const LocalTensor<S>& inMax, OPMEND_TMP, const tiling::SoftMaxTiling& tiling, bool isUpdate = false,
-                  const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
+void SoftmaxFlash(const LocalTensor<D>& dst, const LocalTensor<S>& sum, const LocalTensor<S>& max, const LocalTensor<D>& src,
+                  const LocalTensor<D>& expMax, const LocalTensor<S>& inSum, const LocalTensor<S>& inMax, OPMEND_TMP,
+                  const tiling::SoftMaxTiling& tiling, bool isUpdate = false, const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
     SoftmaxFlash<T, isReuseSource, isBasicBlock>(dst, sum, max, src, expMax, inSum, inMax, tiling, isUpdate, info, where);
 }
 template <class T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
           const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class D, class S>
-void SoftmaxFlashV2(const LocalTensor<D>& dst, const LocalTensor<S>& expSum, const LocalTensor<S>& max, const LocalTensor<D>& src, const LocalTensor<D>& expMax,
-                    const LocalTensor<S>& inExpSum, const LocalTensor<S>& inMax, const tiling::SoftMaxTiling& tiling, const SoftMaxShapeInfo& info = {},
-                    OPMEND_WHERE) {
-    ::opmend_sim::softmax_flash(isUpdate ? ::opmend_sim::SoftmaxForm::FlashV2Update : ::opmend_sim::SoftmaxForm::FlashV2, isUpdate, dst, expSum, max, src, expMax,
-                                inExpSum, inMax, ::opmend_sim::softmax_shape(src, tiling, info, config, isDataFormatNZ, "SoftmaxFlashV2", where),
-                                "SoftmaxFlashV2", where);
+void SoftmaxFlashV2(const LocalTensor<D>& dst, const LocalTensor<S>& expSum, const LocalTensor<S>& max, const LocalTensor<D>& src,
+                    const LocalTensor<D>& expMax, const LocalTensor<S>& inExpSum, const LocalTensor<S>& inMax, const tiling::SoftMaxTiling& tiling,
+                    const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
+    ::opmend_sim::softmax_flash(
+        isUpdate ? ::opmend_sim::SoftmaxForm::FlashV2Update : ::opmend_sim::SoftmaxForm::FlashV2, isUpdate, dst, expSum, max, src, expMax, inExpSum,
+        inMax, ::opmend_sim::softmax_shape(src, tiling, info, config, isDataFormatNZ, "SoftmaxFlashV2", where), "SoftmaxFlashV2", where);
 }
 template <class T, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
           const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG, class D, class S>
-void SoftmaxFlashV2(const LocalTensor<D>& dst, const LocalTensor<S>& expSum, const LocalTensor<S>& max, const LocalTensor<D>& src, const LocalTensor<D>& expMax,
-                    const LocalTensor<S>& inExpSum, const LocalTensor<S>& inMax, OPMEND_TMP, const tiling::SoftMaxTiling& tiling,
-                    const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
-    SoftmaxFlashV2<T, isUpdate, isReuseSource, isBasicBlock, isDataFormatNZ, config>(dst, expSum, max, src, expMax, inExpSum, inMax, tiling, info, where);
+void SoftmaxFlashV2(const LocalTensor<D>& dst, const LocalTensor<S>& expSum, const LocalTensor<S>& max, const LocalTensor<D>& src,
+                    const LocalTensor<D>& expMax, const LocalTensor<S>& inExpSum, const LocalTensor<S>& inMax, OPMEND_TMP,
+                    const tiling::SoftMaxTiling& tiling, const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
+    SoftmaxFlashV2<T, isUpdate, isReuseSource, isBasicBlock, isDataFormatNZ, config>(dst, expSum, max, src, expMax, inExpSum, inMax, tiling, info,
+                                                                                     where);
 }
 template <class T, class U, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
           const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
-void SoftmaxFlashV3(const LocalTensor<T>& dst, const LocalTensor<U>& mean, const LocalTensor<U>& expSum, const LocalTensor<U>& max, const LocalTensor<T>& src,
-                    const LocalTensor<T>& expMax, const LocalTensor<U>& inMean, const LocalTensor<U>& inExpSum, const LocalTensor<U>& inMax,
-                    const tiling::SoftMaxTiling&, const SoftMaxParams& params, OPMEND_WHERE) {
+void SoftmaxFlashV3(const LocalTensor<T>& dst, const LocalTensor<U>& mean, const LocalTensor<U>& expSum, const LocalTensor<U>& max,
+                    const LocalTensor<T>& src, const LocalTensor<T>& expMax, const LocalTensor<U>& inMean, const LocalTensor<U>& inExpSum,
+                    const LocalTensor<U>& inMax, const tiling::SoftMaxTiling&, const SoftMaxParams& params, OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half> && ::opmend_sim::one_of<U, float>, "SoftmaxFlashV3 takes half data and float sums");
     using ::opmend_sim::read;
     using ::opmend_sim::written;
@@ -215,15 +224,15 @@ void SoftmaxFlashV3(const LocalTensor<T>& dst, const LocalTensor<U>& mean, const
 }
 template <class T, class U, bool isUpdate = false, bool isReuseSource = false, bool isBasicBlock = false, bool isDataFormatNZ = false,
           const SoftmaxConfig& config = SOFTMAX_DEFAULT_CFG>
-void SoftmaxFlashV3(const LocalTensor<T>& dst, const LocalTensor<U>& mean, const LocalTensor<U>& expSum, const LocalTensor<U>& max, const LocalTensor<T>& src,
-                    const LocalTensor<T>& expMax, const LocalTensor<U>& inMean, const LocalTensor<U>& inExpSum, const LocalTensor<U>& inMax, OPMEND_TMP,
-                    const tiling::SoftMaxTiling& tiling, const SoftMaxParams& params, OPMEND_WHERE) {
+void SoftmaxFlashV3(const LocalTensor<T>& dst, const LocalTensor<U>& mean, const LocalTensor<U>& expSum, const LocalTensor<U>& max,
+                    const LocalTensor<T>& src, const LocalTensor<T>& expMax, const LocalTensor<U>& inMean, const LocalTensor<U>& inExpSum,
+                    const LocalTensor<U>& inMax, OPMEND_TMP, const tiling::SoftMaxTiling& tiling, const SoftMaxParams& params, OPMEND_WHERE) {
     SoftmaxFlashV3<T, U, isUpdate>(dst, mean, expSum, max, src, expMax, inMean, inExpSum, inMax, tiling, params, where);
 }
 // dst = (grad - sum(grad * src)) * src, or with isFront the sums alone, a block a row.
 template <class T, bool isReuseSource = false, bool isDataFormatNZ = false>
-void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src, const tiling::SoftMaxTiling& tiling, bool isFront = false,
-                 const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
+void SoftmaxGrad(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src, const tiling::SoftMaxTiling& tiling,
+                 bool isFront = false, const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
     const auto shape = ::opmend_sim::softmax_shape(src, tiling, info, SOFTMAX_DEFAULT_CFG, isDataFormatNZ, "SoftmaxGrad", where);
     const uint64_t all = static_cast<uint64_t>(shape.m) * shape.k;
     ::opmend_sim::SoftmaxOperands operands;
@@ -243,18 +252,20 @@ void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad, con
     SoftmaxGrad<T, false, isDataFormatNZ>(dst, grad, src, tiling, true, info, where);
 }
 template <class T, bool isBasicBlock = false, bool isDataFormatNZ = false>
-void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src, OPMEND_TMP, const tiling::SoftMaxTiling& tiling,
-                      const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
+void SoftmaxGradFront(const LocalTensor<T>& dst, const LocalTensor<T>& grad, const LocalTensor<T>& src, OPMEND_TMP,
+                      const tiling::SoftMaxTiling& tiling, const SoftMaxShapeInfo& info = {}, OPMEND_WHERE) {
     SoftmaxGrad<T, false, isDataFormatNZ>(dst, grad, src, tiling, true, info, where);
 }
 // Rows whose maximum has the bits `from` become `to`. Returns whether there was one.
 template <class T1, class T2, bool isDataFormatNZ = false, uint8_t stepSizeMode = 0>
 bool AdjustSoftMaxRes(const LocalTensor<T1>& softMaxRes, const LocalTensor<T2>& maxTensor, const uint32_t from, const ::opmend_sim::Same<T1> to,
                       const SoftMaxShapeInfo& info, OPMEND_WHERE) {
-    const auto shape = ::opmend_sim::softmax_shape(softMaxRes, tiling::SoftMaxTiling{}, info, SOFTMAX_DEFAULT_CFG, isDataFormatNZ, "AdjustSoftMaxRes", where);
+    const auto shape =
+        ::opmend_sim::softmax_shape(softMaxRes, tiling::SoftMaxTiling{}, info, SOFTMAX_DEFAULT_CFG, isDataFormatNZ, "AdjustSoftMaxRes", where);
     constexpr uint32_t step = stepSizeMode ? 1 : 32 / sizeof(T2);
-    return ::opmend_sim::adjust_softmax(::opmend_sim::written(softMaxRes, static_cast<uint64_t>(shape.m) * shape.k, "AdjustSoftMaxRes", "softMaxRes", where),
-                                        ::opmend_sim::read(maxTensor, static_cast<uint64_t>(shape.m) * step, "AdjustSoftMaxRes", "maxTensor", where), from,
-                                        static_cast<float>(to), shape, step);
+    return ::opmend_sim::adjust_softmax(
+        ::opmend_sim::written(softMaxRes, static_cast<uint64_t>(shape.m) * shape.k, "AdjustSoftMaxRes", "softMaxRes", where),
+        ::opmend_sim::read(maxTensor, static_cast<uint64_t>(shape.m) * step, "AdjustSoftMaxRes", "maxTensor", where), from, static_cast<float>(to),
+        shape, step);
 }
 }  // namespace AscendC

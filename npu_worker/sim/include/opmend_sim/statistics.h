@@ -40,14 +40,14 @@ struct TopKCall {
 void top_k(const TopKCall& call);
 
 template <class T, class P>
-void fold_pattern(Fold how, const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src, const uint32_t shape[], bool inner_pad, const char* call,
-                  Where where) {
+void fold_pattern(Fold how, const AscendC::LocalTensor<T>& dst, const AscendC::LocalTensor<T>& src, const uint32_t shape[], bool inner_pad,
+                  const char* call, Where where) {
     const uint32_t width = inner_pad ? aligned(shape[1], sizeof(T)) : shape[1];
     if (!shape[0] || !shape[1]) fail("reduce-count", std::string(call) + ": an axis of the shape is 0", where);
     if (width * sizeof(T) % 32 && shape[0] > 1)
         fail("reduce-count", std::string(call) + ": rows of " + text(width) + " elements are not a multiple of 32 bytes", where);
-    fold(how, written(dst, P::last ? shape[0] : shape[1], call, "dst", where), read(src, static_cast<uint64_t>(shape[0] - 1) * width + shape[1], call, "src", where),
-         shape[0], width, shape[1], P::last);
+    fold(how, written(dst, P::last ? shape[0] : shape[1], call, "dst", where),
+         read(src, static_cast<uint64_t>(shape[0] - 1) * width + shape[1], call, "src", where), shape[0], width, shape[1], P::last);
 }
 }  // namespace opmend_sim
 
@@ -58,7 +58,8 @@ template <class T, int32_t reduceDim = -1, bool isReuseSource = false, bool isBa
 void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, const SumParams& params, OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "Sum takes half, float on dav-2201");
     ::opmend_sim::fold(::opmend_sim::Fold::Sum, ::opmend_sim::written(dst, params.outter, "Sum", "dst", where),
-                       ::opmend_sim::read(src, static_cast<uint64_t>(params.outter) * params.inner, "Sum", "src", where), params.outter, params.inner, params.n, true);
+                       ::opmend_sim::read(src, static_cast<uint64_t>(params.outter) * params.inner, "Sum", "src", where), params.outter, params.inner,
+                       params.n, true);
 }
 template <class T, int32_t reduceDim = -1, bool isReuseSource = false, bool isBasicBlock = false>
 void Sum(const LocalTensor<T>& dst, const LocalTensor<T>& src, OPMEND_TMP, const SumParams& params, OPMEND_WHERE) {
@@ -68,20 +69,21 @@ template <class T, class accType = T, bool isReuseSource = false, bool isBasicBl
 void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, const MeanParams& params, OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "Mean takes half, float on dav-2201");
     ::opmend_sim::fold(::opmend_sim::Fold::Mean, ::opmend_sim::written(dst, params.outter, "Mean", "dst", where),
-                       ::opmend_sim::read(src, static_cast<uint64_t>(params.outter) * params.inner, "Mean", "src", where), params.outter, params.inner, params.n, true);
+                       ::opmend_sim::read(src, static_cast<uint64_t>(params.outter) * params.inner, "Mean", "src", where), params.outter,
+                       params.inner, params.n, true);
 }
 template <class T, class accType = T, bool isReuseSource = false, bool isBasicBlock = false, int32_t reduceDim = -1>
 void Mean(const LocalTensor<T>& dst, const LocalTensor<T>& src, OPMEND_TMP, const MeanParams& params, OPMEND_WHERE) {
     Mean<T, accType>(dst, src, params, where);
 }
-#define OPMEND_FOLD(Name, How)                                                                                                                          \
-    template <class T, class pattern, bool isReuseSource = false>                                                                                       \
-    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t srcShape[], bool srcInnerPad, OPMEND_WHERE) {                          \
-        ::opmend_sim::fold_pattern<T, pattern>(::opmend_sim::Fold::How, dst, src, srcShape, srcInnerPad, #Name, where);                                   \
-    }                                                                                                                                                   \
-    template <class T, class pattern, bool isReuseSource = false>                                                                                       \
-    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, OPMEND_TMP, const uint32_t srcShape[], bool srcInnerPad, OPMEND_WHERE) {              \
-        ::opmend_sim::fold_pattern<T, pattern>(::opmend_sim::Fold::How, dst, src, srcShape, srcInnerPad, #Name, where);                                   \
+#define OPMEND_FOLD(Name, How)                                                                                                                       \
+    template <class T, class pattern, bool isReuseSource = false>                                                                                    \
+    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, const uint32_t srcShape[], bool srcInnerPad, OPMEND_WHERE) {                     \
+        ::opmend_sim::fold_pattern<T, pattern>(::opmend_sim::Fold::How, dst, src, srcShape, srcInnerPad, #Name, where);                              \
+    }                                                                                                                                                \
+    template <class T, class pattern, bool isReuseSource = false>                                                                                    \
+    void Name(const LocalTensor<T>& dst, const LocalTensor<T>& src, OPMEND_TMP, const uint32_t srcShape[], bool srcInnerPad, OPMEND_WHERE) {         \
+        ::opmend_sim::fold_pattern<T, pattern>(::opmend_sim::Fold::How, dst, src, srcShape, srcInnerPad, #Name, where);                              \
     }
 OPMEND_FOLD(ReduceSum, Sum)
 OPMEND_FOLD(ReduceMean, Mean)
@@ -121,7 +123,8 @@ void CumSum(const LocalTensor<T>& dst, const LocalTensor<T>& lastRow, const Loca
 }
 template <class T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false, TopKMode topkMode = TopKMode::TOPK_NORMAL>
 void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex, const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
-          const LocalTensor<bool>& finish, const int32_t k, const tiling::TopkTiling&, const TopKInfo& info, const bool isLargest = true, OPMEND_WHERE) {
+          const LocalTensor<bool>& finish, const int32_t k, const tiling::TopkTiling&, const TopKInfo& info, const bool isLargest = true,
+          OPMEND_WHERE) {
     static_assert(::opmend_sim::one_of<T, half, float>, "TopK takes half, float on dav-2201");
     constexpr bool small = topkMode == TopKMode::TOPK_NSMALL;
     if (k < 1 || k > info.n || info.n > info.inner || info.inner % 32 || (small ? info.inner != 32 : info.inner > 4096))
@@ -143,8 +146,8 @@ void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex, 
 }
 template <class T, bool isInitIndex = false, bool isHasfinish = false, bool isReuseSrc = false, TopKMode topkMode = TopKMode::TOPK_NORMAL>
 void TopK(const LocalTensor<T>& dstValue, const LocalTensor<int32_t>& dstIndex, const LocalTensor<T>& src, const LocalTensor<int32_t>& srcIndex,
-          const LocalTensor<bool>& finish, OPMEND_TMP, const int32_t k, const tiling::TopkTiling& tiling, const TopKInfo& info, const bool isLargest = true,
-          OPMEND_WHERE) {
+          const LocalTensor<bool>& finish, OPMEND_TMP, const int32_t k, const tiling::TopkTiling& tiling, const TopKInfo& info,
+          const bool isLargest = true, OPMEND_WHERE) {
     TopK<T, isInitIndex, isHasfinish, isReuseSrc, topkMode>(dstValue, dstIndex, src, srcIndex, finish, k, tiling, info, isLargest, where);
 }
 }  // namespace AscendC

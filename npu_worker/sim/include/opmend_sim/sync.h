@@ -188,8 +188,12 @@ inline void pipe_barrier(pipe_t pipe) {
     ++opmend_sim::core().cost.barriers;
     if (pipe == PIPE_ALL) opmend_sim::sync_pipes(opmend_sim::core());
 }
-inline void set_flag(pipe_t from, pipe_t to, int64_t id, OPMEND_WHERE) { opmend_sim::set_flag(opmend_sim::event_between(from, to, where), static_cast<int>(id), where); }
-inline void wait_flag(pipe_t from, pipe_t to, int64_t id, OPMEND_WHERE) { opmend_sim::wait_flag(opmend_sim::event_between(from, to, where), static_cast<int>(id), where); }
+inline void set_flag(pipe_t from, pipe_t to, int64_t id, OPMEND_WHERE) {
+    opmend_sim::set_flag(opmend_sim::event_between(from, to, where), static_cast<int>(id), where);
+}
+inline void wait_flag(pipe_t from, pipe_t to, int64_t id, OPMEND_WHERE) {
+    opmend_sim::wait_flag(opmend_sim::event_between(from, to, where), static_cast<int>(id), where);
+}
 inline void dcci(const void*, int) {}
 
 // As in `if ASCEND_IS_AIV { ... }`. On a SoC whose cores have both units, neither holds (as in the interface, which has a third type there).

@@ -215,7 +215,8 @@ enum class Use : uint8_t { Check, Read, Write, Lanes };
 // All that is asked of an operand, once a call, compiled once (runtime/memories.cpp): checks, cost, order of pipes, shadow.
 void operand(void* data, uint64_t bytes, uint64_t own_bytes, AscendC::TPosition position, const Buffer* buffer, Use use, const char* call,
              const char* name, Where where, pipe_t pipe);
-template <class T> T* operand(const AscendC::LocalTensor<T>& tensor, uint64_t count, Use use, const char* call, const char* name, Where where, pipe_t pipe) {
+template <class T>
+T* operand(const AscendC::LocalTensor<T>& tensor, uint64_t count, Use use, const char* call, const char* name, Where where, pipe_t pipe) {
     operand(tensor.raw(), count * sizeof(T), tensor.GetLength(), tensor.GetPosition(), tensor.buffer(), use, call, name, where, pipe);
     return tensor.raw();
 }
@@ -229,7 +230,8 @@ const T* source(const AscendC::LocalTensor<T>& tensor, uint64_t count, const cha
     return operand(tensor, count, Use::Read, call, name, where, pipe);
 }
 // An operand that the call writes whole: it counts as written from here.
-template <class T> T* target(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* name, Where where, pipe_t pipe = PIPE_V) {
+template <class T>
+T* target(const AscendC::LocalTensor<T>& tensor, uint64_t count, const char* call, const char* name, Where where, pipe_t pipe = PIPE_V) {
     return operand(tensor, count, Use::Write, call, name, where, pipe);
 }
 // An operand whose shadow the call's loop sets itself (`lanes` does, or `join`).

@@ -60,20 +60,25 @@ template <class Tiling> void fill_bsh(const ge::Shape& shape, uint32_t original,
 }  // namespace opmend_sim
 
 namespace AscendC {
-#define OPMEND_SIZES(Name)                                                                                                             \
-    inline void Get##Name##MaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) { \
-        ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);                                                                       \
-    }                                                                                                                                  \
-    inline void Get##Name##TmpBufferFactorSize(const uint32_t, uint32_t& maxLiveNodeCount, uint32_t& extraBuf) { maxLiveNodeCount = 4, extraBuf = 1024; }
-OPMEND_SIZES(Tanh) OPMEND_SIZES(Sigmoid) OPMEND_SIZES(Gelu) OPMEND_SIZES(Silu) OPMEND_SIZES(Swish) OPMEND_SIZES(GeGLU) OPMEND_SIZES(SwiGLU) OPMEND_SIZES(ReGlu)
-OPMEND_SIZES(Erf) OPMEND_SIZES(Erfc) OPMEND_SIZES(Exp) OPMEND_SIZES(Log) OPMEND_SIZES(Log2) OPMEND_SIZES(Log10) OPMEND_SIZES(Sin) OPMEND_SIZES(Cos) OPMEND_SIZES(Tan)
-OPMEND_SIZES(Asin) OPMEND_SIZES(Acos) OPMEND_SIZES(Atan) OPMEND_SIZES(Sinh) OPMEND_SIZES(Cosh) OPMEND_SIZES(Asinh) OPMEND_SIZES(Acosh) OPMEND_SIZES(Atanh)
-OPMEND_SIZES(Floor) OPMEND_SIZES(Ceil) OPMEND_SIZES(Round) OPMEND_SIZES(Rint) OPMEND_SIZES(Trunc) OPMEND_SIZES(Frac) OPMEND_SIZES(Fmod) OPMEND_SIZES(Sign)
-OPMEND_SIZES(Lgamma) OPMEND_SIZES(Digamma) OPMEND_SIZES(Xor) OPMEND_SIZES(Axpy) OPMEND_SIZES(DropOut) OPMEND_SIZES(LayerNorm)
-OPMEND_SIZES(AscendQuant) OPMEND_SIZES(AscendDequant) OPMEND_SIZES(ReduceXorSum) OPMEND_SIZES(LayerNormGrad) OPMEND_SIZES(LayerNormGradBeta) OPMEND_SIZES(DeepNorm)
-OPMEND_SIZES(BatchNorm) OPMEND_SIZES(GroupNorm) OPMEND_SIZES(WelfordUpdate) OPMEND_SIZES(Normalize)
+#define OPMEND_SIZES(Name)                                                                                                                           \
+    inline void Get##Name##MaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) {            \
+        ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);                                                                                   \
+    }                                                                                                                                                \
+    inline void Get##Name##TmpBufferFactorSize(const uint32_t, uint32_t& maxLiveNodeCount, uint32_t& extraBuf) {                                     \
+        maxLiveNodeCount = 4, extraBuf = 1024;                                                                                                       \
+    }
+OPMEND_SIZES(Tanh)
+OPMEND_SIZES(Sigmoid) OPMEND_SIZES(Gelu) OPMEND_SIZES(Silu) OPMEND_SIZES(Swish) OPMEND_SIZES(GeGLU) OPMEND_SIZES(SwiGLU) OPMEND_SIZES(ReGlu)
+    OPMEND_SIZES(Erf) OPMEND_SIZES(Erfc) OPMEND_SIZES(Exp) OPMEND_SIZES(Log) OPMEND_SIZES(Log2) OPMEND_SIZES(Log10) OPMEND_SIZES(Sin)
+        OPMEND_SIZES(Cos) OPMEND_SIZES(Tan) OPMEND_SIZES(Asin) OPMEND_SIZES(Acos) OPMEND_SIZES(Atan) OPMEND_SIZES(Sinh) OPMEND_SIZES(Cosh)
+            OPMEND_SIZES(Asinh) OPMEND_SIZES(Acosh) OPMEND_SIZES(Atanh) OPMEND_SIZES(Floor) OPMEND_SIZES(Ceil) OPMEND_SIZES(Round) OPMEND_SIZES(Rint)
+                OPMEND_SIZES(Trunc) OPMEND_SIZES(Frac) OPMEND_SIZES(Fmod) OPMEND_SIZES(Sign) OPMEND_SIZES(Lgamma) OPMEND_SIZES(Digamma)
+                    OPMEND_SIZES(Xor) OPMEND_SIZES(Axpy) OPMEND_SIZES(DropOut) OPMEND_SIZES(LayerNorm) OPMEND_SIZES(AscendQuant)
+                        OPMEND_SIZES(AscendDequant) OPMEND_SIZES(ReduceXorSum) OPMEND_SIZES(LayerNormGrad) OPMEND_SIZES(LayerNormGradBeta)
+                            OPMEND_SIZES(DeepNorm) OPMEND_SIZES(BatchNorm) OPMEND_SIZES(GroupNorm) OPMEND_SIZES(WelfordUpdate) OPMEND_SIZES(Normalize)
 #undef OPMEND_SIZES
-inline void GetPowerMaxMinTmpSize(const ge::Shape& base, const ge::Shape&, const bool, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) {
+                                inline void GetPowerMaxMinTmpSize(const ge::Shape& base, const ge::Shape&, const bool, const uint32_t, const bool,
+                                                                  uint32_t& maxValue, uint32_t& minValue) {
     ::opmend_sim::sizes_by_rows(base, maxValue, minValue);
 }
 inline void GetClampMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) {
@@ -86,29 +91,33 @@ inline bool GetCumSumMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, co
     ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
     return true;
 }
-inline void GetSumMaxMinTmpSize(const uint32_t n, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) { maxValue = minValue = ::opmend_sim::blocks(n * 4 + 256); }
+inline void GetSumMaxMinTmpSize(const uint32_t n, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) {
+    maxValue = minValue = ::opmend_sim::blocks(n * 4 + 256);
+}
 inline void GetMeanMaxMinTmpSize(const uint32_t n, const uint32_t, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) {
     maxValue = minValue = ::opmend_sim::blocks(n * 4 + 256);
 }
-inline bool GetTopKMaxMinTmpSize(const int32_t inner, const int32_t outter, const int32_t, const bool, const bool, const int32_t, const bool, const uint32_t,
-                                 uint32_t& maxValue, uint32_t& minValue) {
+inline bool GetTopKMaxMinTmpSize(const int32_t inner, const int32_t outter, const int32_t, const bool, const bool, const int32_t, const bool,
+                                 const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
     maxValue = minValue = ::opmend_sim::blocks(static_cast<uint64_t>(inner) * static_cast<uint64_t>(outter) * 16 + 1024);
     return true;
 }
 template <class P, class Tiling>
-bool TopKTilingFunc(const P&, const int32_t inner, const int32_t outter, const int32_t, const uint32_t, const bool, const int32_t, const bool, Tiling& tiling) {
+bool TopKTilingFunc(const P&, const int32_t inner, const int32_t outter, const int32_t, const uint32_t, const bool, const int32_t, const bool,
+                    Tiling& tiling) {
     tiling.innerDataSize = inner, tiling.allDataSize = inner * outter, tiling.tmpLocalSize = inner * outter * 4;
     return true;
 }
-#define OPMEND_REDUCE_SIZES(Name)                                                                                                                        \
+#define OPMEND_REDUCE_SIZES(Name)                                                                                                                    \
     inline void Get##Name##MaxMinTmpSize(const ge::Shape& srcShape, const int32_t, const int32_t, const bool, const bool, uint32_t& maxValue, uint32_t& minValue) { \
-        ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);                                                                                         \
+        ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);                                                                                   \
     }
-OPMEND_REDUCE_SIZES(ReduceSum) OPMEND_REDUCE_SIZES(ReduceMean) OPMEND_REDUCE_SIZES(ReduceMax) OPMEND_REDUCE_SIZES(ReduceMin) OPMEND_REDUCE_SIZES(ReduceProd)
-OPMEND_REDUCE_SIZES(ReduceAny) OPMEND_REDUCE_SIZES(ReduceAll)
+OPMEND_REDUCE_SIZES(ReduceSum)
+OPMEND_REDUCE_SIZES(ReduceMean) OPMEND_REDUCE_SIZES(ReduceMax) OPMEND_REDUCE_SIZES(ReduceMin) OPMEND_REDUCE_SIZES(ReduceProd)
+    OPMEND_REDUCE_SIZES(ReduceAny) OPMEND_REDUCE_SIZES(ReduceAll)
 #undef OPMEND_REDUCE_SIZES
 
-inline uint32_t GetSoftMaxMaxTmpSize(const ge::Shape& srcShape, const uint32_t, const bool) {
+        inline uint32_t GetSoftMaxMaxTmpSize(const ge::Shape& srcShape, const uint32_t, const bool) {
     uint32_t most = 0, least = 0;
     ::opmend_sim::sizes_by_rows(srcShape, most, least);
     return most;
@@ -118,81 +127,104 @@ inline uint32_t GetSoftMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, 
     ::opmend_sim::sizes_by_rows(srcShape, most, least);
     return least;
 }
-inline void SoftMaxTilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize, const uint32_t localWorkSpaceSize, tiling::SoftMaxTiling& tiling) {
+inline void SoftMaxTilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize, const uint32_t localWorkSpaceSize,
+                              tiling::SoftMaxTiling& tiling) {
     ::opmend_sim::fill_rows(srcShape, dataTypeSize, localWorkSpaceSize, tiling);
 }
 inline bool IsBasicBlockInSoftMax(const tiling::SoftMaxTiling& tiling, const uint32_t = 2) { return tiling.srcM % 8 == 0 && tiling.srcK % 64 == 0; }
 #define OPMEND_SOFTMAX_SIZES(Name)                                                                                    \
     template <class... A> uint32_t Get##Name##MaxTmpSize(const ge::Shape& srcShape, A...) { return GetSoftMaxMaxTmpSize(srcShape, 4, false); } \
     template <class... A> uint32_t Get##Name##MinTmpSize(const ge::Shape& srcShape, A...) { return GetSoftMaxMinTmpSize(srcShape, 4, false); }
-OPMEND_SOFTMAX_SIZES(SoftMaxFlash) OPMEND_SOFTMAX_SIZES(SoftMaxFlashV2) OPMEND_SOFTMAX_SIZES(SoftMaxGrad) OPMEND_SOFTMAX_SIZES(LogSoftMax)
+OPMEND_SOFTMAX_SIZES(SoftMaxFlash)
+OPMEND_SOFTMAX_SIZES(SoftMaxFlashV2) OPMEND_SOFTMAX_SIZES(SoftMaxGrad) OPMEND_SOFTMAX_SIZES(LogSoftMax)
 #undef OPMEND_SOFTMAX_SIZES
-template <class... A> void GetSoftMaxFlashV3MaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const uint32_t, uint32_t& maxValue, uint32_t& minValue, A...) {
+    template <class... A>
+    void GetSoftMaxFlashV3MaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const uint32_t, uint32_t& maxValue, uint32_t& minValue, A...) {
     ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
 }
-inline void SoftMaxFlashTilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize, const uint32_t localWorkSpaceSize, tiling::SoftMaxTiling& tiling, const bool = false) {
+inline void SoftMaxFlashTilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize, const uint32_t localWorkSpaceSize,
+                                   tiling::SoftMaxTiling& tiling, const bool = false) {
     ::opmend_sim::fill_rows(srcShape, dataTypeSize, localWorkSpaceSize, tiling);
 }
 template <class... A>
-void SoftMaxFlashV2TilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize1, const uint32_t, const uint32_t localWorkSpaceSize, tiling::SoftMaxTiling& tiling, A...) {
+void SoftMaxFlashV2TilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize1, const uint32_t, const uint32_t localWorkSpaceSize,
+                              tiling::SoftMaxTiling& tiling, A...) {
     ::opmend_sim::fill_rows(srcShape, dataTypeSize1, localWorkSpaceSize, tiling);
 }
 template <class... A>
-void SoftMaxFlashV3TilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize1, const uint32_t, const uint32_t localWorkSpaceSize, tiling::SoftMaxTiling& tiling, A...) {
+void SoftMaxFlashV3TilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize1, const uint32_t, const uint32_t localWorkSpaceSize,
+                              tiling::SoftMaxTiling& tiling, A...) {
     ::opmend_sim::fill_rows(srcShape, dataTypeSize1, localWorkSpaceSize, tiling);
 }
-inline void SoftMaxGradTilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize, const uint32_t localWorkSpaceSize, tiling::SoftMaxTiling& tiling, const bool = false) {
+inline void SoftMaxGradTilingFunc(const ge::Shape& srcShape, const uint32_t dataTypeSize, const uint32_t localWorkSpaceSize,
+                                  tiling::SoftMaxTiling& tiling, const bool = false) {
     ::opmend_sim::fill_rows(srcShape, dataTypeSize, localWorkSpaceSize, tiling);
 }
 inline void LogSoftMaxTilingFunc(const ge::Shape& srcShape, const uint32_t, const uint32_t, tiling::LogSoftMaxTiling& tiling) {
-    tiling.srcM = ::opmend_sim::rows_of(srcShape), tiling.srcK = ::opmend_sim::last_of(srcShape), tiling.srcSize = tiling.srcM * tiling.srcK, tiling.splitM = tiling.srcM;
+    tiling.srcM = ::opmend_sim::rows_of(srcShape), tiling.srcK = ::opmend_sim::last_of(srcShape), tiling.srcSize = tiling.srcM * tiling.srcK,
+    tiling.splitM = tiling.srcM;
 }
 // Both spellings are in public code.
-inline void GetLayerNormNDTilingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t, const bool, tiling::LayerNormTiling& tiling) {
+inline void GetLayerNormNDTilingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t, const bool,
+                                     tiling::LayerNormTiling& tiling) {
     ::opmend_sim::fill_bsh(srcShape, 0, tiling);
-    tiling.inputXSize = tiling.bLength * tiling.sLength * tiling.hLength, tiling.meanVarSize = tiling.bLength * tiling.sLength, tiling.tmpBufSize = stackBufferSize;
+    tiling.inputXSize = tiling.bLength * tiling.sLength * tiling.hLength, tiling.meanVarSize = tiling.bLength * tiling.sLength,
+    tiling.tmpBufSize = stackBufferSize;
 }
-inline void GetLayerNormNDTillingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t typeSize, const bool isReuseSource, tiling::LayerNormTiling& tiling) {
+inline void GetLayerNormNDTillingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t typeSize, const bool isReuseSource,
+                                      tiling::LayerNormTiling& tiling) {
     GetLayerNormNDTilingInfo(srcShape, stackBufferSize, typeSize, isReuseSource, tiling);
 }
-inline void GetLayerNormNDTilingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t, const bool, const bool, tiling::LayerNormSeparateTiling& tiling) {
+inline void GetLayerNormNDTilingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t, const bool, const bool,
+                                     tiling::LayerNormSeparateTiling& tiling) {
     tiling.aLength = ::opmend_sim::rows_of(srcShape), tiling.rLength = ::opmend_sim::last_of(srcShape), tiling.tmpBufSize = stackBufferSize;
     tiling.rValueBack = tiling.rLength ? 1.0f / static_cast<float>(tiling.rLength) : 0.0f;
 }
-inline void GetLayerNormGradNDTilingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t, const bool, tiling::LayerNormGradTiling& tiling) {
+inline void GetLayerNormGradNDTilingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t, const bool,
+                                         tiling::LayerNormGradTiling& tiling) {
     ::opmend_sim::fill_bsh(srcShape, 0, tiling);
     tiling.stackBufferSize = stackBufferSize;
 }
-inline void GetLayerNormGradBetaNDTilingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t, const bool, tiling::LayerNormGradBetaTiling& tiling) {
+inline void GetLayerNormGradBetaNDTilingInfo(const ge::Shape& srcShape, const uint32_t stackBufferSize, const uint32_t, const bool,
+                                             tiling::LayerNormGradBetaTiling& tiling) {
     ::opmend_sim::fill_bsh(srcShape, 0, tiling);
     tiling.stackBufferSize = stackBufferSize;
 }
-inline bool GetRmsNormTilingInfo(const ge::Shape& srcShape, const ge::Shape& originSrcShape, const uint32_t, const uint32_t, tiling::RmsNormTiling& tiling, const bool = false) {
+inline bool GetRmsNormTilingInfo(const ge::Shape& srcShape, const ge::Shape& originSrcShape, const uint32_t, const uint32_t,
+                                 tiling::RmsNormTiling& tiling, const bool = false) {
     ::opmend_sim::fill_bsh(srcShape, ::opmend_sim::last_of(originSrcShape), tiling);
     tiling.reciprocalOfHLength = tiling.originalHLength ? 1.0f / static_cast<float>(tiling.originalHLength) : 0.0f;
     return true;
 }
-inline bool GetDeepNormTilingInfo(const ge::Shape& srcShape, const ge::Shape& originSrcShape, const uint32_t, const uint32_t, const bool, const bool, tiling::DeepNormTiling& tiling) {
+inline bool GetDeepNormTilingInfo(const ge::Shape& srcShape, const ge::Shape& originSrcShape, const uint32_t, const uint32_t, const bool, const bool,
+                                  tiling::DeepNormTiling& tiling) {
     ::opmend_sim::fill_bsh(srcShape, ::opmend_sim::last_of(originSrcShape), tiling);
     return true;
 }
-inline void GetGroupNormNDTilingInfo(const ge::Shape& srcShape, const uint32_t, const uint32_t typeSize, const bool, const uint32_t groupNum, tiling::GroupNormTiling& tiling) {
+inline void GetGroupNormNDTilingInfo(const ge::Shape& srcShape, const uint32_t, const uint32_t typeSize, const bool, const uint32_t groupNum,
+                                     tiling::GroupNormTiling& tiling) {
     tiling.n = static_cast<uint32_t>(srcShape.GetDim(0)), tiling.c = static_cast<uint32_t>(srcShape.GetDim(1)), tiling.g = groupNum;
     tiling.hw = tiling.n && tiling.c ? static_cast<uint32_t>(srcShape.GetShapeSize() / (srcShape.GetDim(0) * srcShape.GetDim(1))) : 0;
     tiling.d = groupNum ? tiling.c / groupNum : 0;
-    tiling.hwAlignSize = typeSize ? ::opmend_sim::blocks(tiling.hw * typeSize) / typeSize : tiling.hw, tiling.dhwAlignSize = tiling.d * tiling.hwAlignSize;
+    tiling.hwAlignSize = typeSize ? ::opmend_sim::blocks(tiling.hw * typeSize) / typeSize : tiling.hw,
+    tiling.dhwAlignSize = tiling.d * tiling.hwAlignSize;
 }
-inline bool GetBatchNormNDTilingInfo(const ge::Shape& srcShape, const ge::Shape& originSrcShape, const uint32_t, const uint32_t, const bool, tiling::BatchNormTiling& tiling, const bool = false) {
+inline bool GetBatchNormNDTilingInfo(const ge::Shape& srcShape, const ge::Shape& originSrcShape, const uint32_t, const uint32_t, const bool,
+                                     tiling::BatchNormTiling& tiling, const bool = false) {
     tiling.originalBLength = static_cast<uint32_t>(originSrcShape.GetDim(0)), tiling.hLength = ::opmend_sim::last_of(srcShape);
     const int64_t first = srcShape.GetDim(0);
     tiling.sLength = first && tiling.hLength ? static_cast<uint32_t>(srcShape.GetShapeSize() / first / tiling.hLength) : 0;
-    tiling.meanVarSize = tiling.sLength * tiling.hLength, tiling.firstDimValueBack = tiling.originalBLength ? 1.0f / static_cast<float>(tiling.originalBLength) : 0.0f;
+    tiling.meanVarSize = tiling.sLength * tiling.hLength,
+    tiling.firstDimValueBack = tiling.originalBLength ? 1.0f / static_cast<float>(tiling.originalBLength) : 0.0f;
     return true;
 }
 inline void PadTilingFunc(const ge::Shape srcShape, const ge::Shape oriSrcShape, const uint32_t, const uint32_t, tiling::PadTiling& tiling) {
-    tiling.srcHeight = ::opmend_sim::rows_of(srcShape), tiling.srcWidth = ::opmend_sim::last_of(srcShape), tiling.srcOriWidth = ::opmend_sim::last_of(oriSrcShape);
+    tiling.srcHeight = ::opmend_sim::rows_of(srcShape), tiling.srcWidth = ::opmend_sim::last_of(srcShape),
+    tiling.srcOriWidth = ::opmend_sim::last_of(oriSrcShape);
 }
-inline void GetPadMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, uint32_t& maxValue, uint32_t& minValue) { ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue); }
+inline void GetPadMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
+    ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
+}
 inline void UnPadTilingFunc(const ge::Shape srcShape, const uint32_t, const uint32_t, tiling::UnPadTiling& tiling) {
     tiling.srcHeight = ::opmend_sim::rows_of(srcShape), tiling.srcWidth = ::opmend_sim::last_of(srcShape);
 }

@@ -327,7 +327,10 @@ Tensor from_blob(void* data, IntArrayRef shape, const TensorOptions& options = {
 template <class T> Tensor tensor(const std::vector<T>& values, const TensorOptions& options = {}) {
     return tensor_of(std::vector<double>(values.begin(), values.end()), options, scalar_type_of<T>());
 }
-template <class T> Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = {}) { return tensor(std::vector<T>(values), options); }
+template <class T>
+Tensor tensor(std::initializer_list<T> values, const TensorOptions& options = {}) {
+    return tensor(std::vector<T>(values), options);
+}
 std::vector<int64_t> infer_size(IntArrayRef a, IntArrayRef b);
 
 template <class... A> std::string joined(const A&... parts) {

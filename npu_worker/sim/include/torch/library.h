@@ -61,7 +61,10 @@ public:
         ::opmend_sim::library_define(space_, text.find('(') == std::string::npos ? ::opmend_sim::schema_of(name_or_schema, function) : text);
         return impl(text.substr(0, text.find('(')).c_str(), function);
     }
-    template <class F, class = decltype(+std::declval<F>())> Library& def(const char* name_or_schema, F function) { return def(name_or_schema, +function); }
+    template <class F, class = decltype(+std::declval<F>())>
+    Library& def(const char* name_or_schema, F function) {
+        return def(name_or_schema, +function);
+    }
     template <class R, class... A> Library& impl(const char* name, R (*function)(A...)) {
         ::opmend_sim::library_implement(space_, name, key_, ::opmend_sim::Reference::owned(py::cpp_function(function).release().ptr()));
         return *this;
