@@ -28,7 +28,7 @@ from npu_worker.toolchains.sources import (
     reached_from,
     rewrite_launches,
 )
-from npu_worker.toolchains.tasks import kernel_tasks
+from npu_worker.toolchains.tasks import VECTOR_MACROS, AskedCore, asked_core, kernel_tasks
 from npu_worker.toolchains.tilings import TilingSources
 from npu_worker.toolchains.units import SOURCE_SUFFIXES, Unit, units_of
 from schema.errors import BadInput, ToolchainMissing
@@ -284,6 +284,11 @@ class SimToolchain(Toolchain):
     ) -> Build:
         kept = {path: text for path, text in files.items() if PurePosixPath(path).suffix in _KEPT_SUFFIXES}
         _check_names(kept, name)
+        asked = asked_core(kept)
+        if asked is not None:
+            if _tasks(kept):
+                return _two_sources(asked)
+            flags = (*flags, *(f"-D{name}=1" for name in VECTOR_MACROS))
         units = units_of(kept, flags)
         if not units:
             return _failed("no C++ source under kernel/", 0.0)
@@ -534,6 +539,17 @@ def _failed(
     return Build(
         compilation=Compilation(ok=False, failure_type=failure, log=log, seconds=seconds, findings=findings)
     )
+
+
+def _two_sources(asked: AskedCore) -> Build:
+    """Both kinds of core run what is compiled once here: what is meant for one alone would be left out in silence."""
+    message = (
+        f"unsupported by the simulator: {asked.macro}; it compiles a kernel once for all cores, "
+        "so choose by `if ASCEND_IS_AIC` and `if ASCEND_IS_AIV`"
+    )
+    finding = Finding(rule="unsupported", severity="error", message=message, file=asked.path, line=asked.line)
+    log = f"{asked.path}:{asked.line}: error: {message}\n"
+    return _failed(log, 0.0, failure=FailureType.UNSUPPORTED, findings=(finding,))
 
 
 def _classified(log: str, seconds: float) -> Build:

@@ -401,7 +401,7 @@ def includes(source: str) -> tuple[str, ...]:
     """The operands of all #include directives, commented ones not among them."""
     return tuple(
         operand
-        for directive, _ in _directives(tokens(source))
+        for directive, _ in directives(tokens(source))
         if (match := _INCLUDE.match(directive)) and (operand := match["quoted"] or match["angled"])
     )
 
@@ -410,7 +410,7 @@ def faults(path: str, source: str) -> tuple[SourceFault, ...]:
     """Constructs that could carry the host's files into logs or binaries: they end a build before it starts."""
     stream = tokens(source)
     found = []
-    for directive, line in _directives(stream):
+    for directive, line in directives(stream):
         match = _INCLUDE.match(directive)
         if not match:
             continue
@@ -458,7 +458,7 @@ def _leaves(path: str, operand: str, *, quoted: bool) -> bool:
     return False
 
 
-def _directives(stream: Iterable[Token]) -> Iterator[tuple[str, int]]:
+def directives(stream: Iterable[Token]) -> Iterator[tuple[str, int]]:
     """Preprocessor lines without their `#`, comments out, with their line numbers."""
     fresh = True
     text: list[str] | None = None

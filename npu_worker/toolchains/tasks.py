@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from npu_worker.toolchains.sources import Token, closing_bracket, parameters_opening, tokens
+from npu_worker.toolchains.sources import Token, closing_bracket, directives, parameters_opening, tokens
 
 #: `if ASCEND_IS_AIC` alone is no cube code: vector kernels guard with it, too.
 _CUBE_NAMES = frozenset(
@@ -19,6 +19,9 @@ _CUBE_NAMES = frozenset(
 #: Calls of the high-level library that use both kinds of cores whatever else the kernel does.
 _MIX_NAMES = frozenset({"REGIST_MATMUL_OBJ", "REGIST_CUBE_OBJ", "MatmulImpl", "MatmulType", "MatmulClient"})
 _VECTOR_NAMES = frozenset({"VECIN", "VECOUT", "VECCALC", "ASCEND_IS_AIV", "AIV"})
+#: A device's compiler takes a MIX kernel's source once for each kind of core, and says so by one of these.
+_CORE_MACRO = re.compile(r"\b__DAV_(?:C220_)?(?:CUBE|VEC)__")
+VECTOR_MACROS = ("__DAV_C220_VEC__", "__DAV_VEC__")
 _DEFINERS = frozenset({"class", "struct", "union"})
 _DIRECTIVE = re.compile(r"^\s*#\s*define\s+(\w+)((?:[^\n\\]|\\\n|\\.)*)", re.MULTILINE)
 
@@ -58,6 +61,26 @@ def kernel_tasks(files: Mapping[str, str]) -> dict[str, Task]:
             if mark != VECTOR:
                 found[name] = mark
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedCore:
+    """A preprocessor line that asks for which kind of core a source is compiled."""
+
+    path: str
+    line: int
+    macro: str
+
+
+def asked_core(files: Mapping[str, str]) -> AskedCore | None:
+    """The first such line of a workspace, by path."""
+    for path, text in sorted(files.items()):
+        if _CORE_MACRO.search(text):
+            for directive, line in directives(tokens(text)):
+                macro = _CORE_MACRO.search(directive)
+                if macro and directive.startswith(("if", "elif")):
+                    return AskedCore(path=path, line=line, macro=macro[0])
+    return None
 
 
 def _kernels(text: str) -> Iterator[tuple[str, Task | None, frozenset[str]]]:

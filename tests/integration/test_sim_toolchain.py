@@ -49,6 +49,27 @@ def test_a_call_the_simulator_lacks_is_unsupported(tmp_path: Path, body: str) ->
     assert compilation.findings[0].file == "kernel/k.cpp"
 
 
+BY_CORE = """#ifdef __DAV_C220_VEC__
+    Adds(t, t, 1.0f, 8);
+#else
+    this is no C++
+#endif
+    %s"""
+
+
+def test_code_for_one_kind_of_core_is_compiled_for_the_only_one(tmp_path: Path) -> None:
+    assert compile_kernel(tmp_path, BY_CORE % "").compilation.ok
+
+
+def test_code_for_one_kind_of_core_is_not_left_out_in_silence(tmp_path: Path) -> None:
+    compilation = compile_kernel(tmp_path, BY_CORE % "Mmad(t, t, t, MmadParams());").compilation
+    assert compilation.failure_type is FailureType.UNSUPPORTED
+    (finding,) = compilation.findings
+    assert (finding.rule, finding.file, finding.line) == ("unsupported", "kernel/k.cpp", 8)
+    assert "__DAV_C220_VEC__" in finding.message
+    assert "ASCEND_IS_AIC" in finding.message
+
+
 @pytest.mark.parametrize(
     ("kind", "body"),
     [

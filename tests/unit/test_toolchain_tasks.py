@@ -3,7 +3,7 @@
 import pytest
 
 from npu_worker.toolchains.sources import kernel_signatures, launch_header, rewrite_launches
-from npu_worker.toolchains.tasks import CUBE, MIX, Task, kernel_tasks
+from npu_worker.toolchains.tasks import CUBE, MIX, Task, asked_core, kernel_tasks
 
 PARAMETERS = "(GM_ADDR x, GM_ADDR y)"
 
@@ -86,3 +86,22 @@ def test_a_launch_says_the_task() -> None:
 )
 def test_the_kind_of_core_is_known_at_run_time(source: str, expected: str) -> None:
     assert rewrite_launches(source) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("int a;\n#ifdef __DAV_C220_CUBE__\n#endif\n", (2, "__DAV_C220_CUBE__")),
+        ("#if defined(__DAV_C220_VEC__)\n#endif\n", (1, "__DAV_C220_VEC__")),
+        ("#if 0\n#elif defined __DAV_VEC__\n#endif\n", (2, "__DAV_VEC__")),
+        ("# ifndef __DAV_CUBE__\n#endif\n", (1, "__DAV_CUBE__")),
+        ("#if X && \\\n  defined(__DAV_C220_CUBE__)\n#endif\n", (1, "__DAV_C220_CUBE__")),
+        ("// #ifdef __DAV_C220_CUBE__\nint a; /*\n#ifdef __DAV_C220_VEC__\n*/", None),
+        ('const char* a = "__DAV_C220_CUBE__";\n', None),
+        ("#define __DAV_C220_CUBE__ 1\n", None),
+        ("#ifdef __DAV_C310_CUBE__\n#endif\n", None),
+    ],
+)
+def test_a_line_that_asks_for_the_kind_of_core(text: str, found: tuple[int, str] | None) -> None:
+    asked = asked_core({"a.h": "int b;\n", "k.cpp": text})
+    assert (asked and (asked.path, asked.line, asked.macro)) == (found and ("k.cpp", *found))
