@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -307,12 +308,15 @@ def test_no_reference_is_lost_or_kept(light: ModuleType) -> None:
     calls(10)
     gc.collect()
     before = [sys.getrefcount(one) for one in objects]
-    allocated = sys.getallocatedblocks()
-    calls(1000)
-    gc.collect()
+    blocks = [sys.getallocatedblocks()]
+    for _ in range(4):
+        calls(300)
+        gc.collect()
+        blocks.append(sys.getallocatedblocks())
     after = [sys.getrefcount(one) for one in objects]
     assert all(abs(now - then) < 50 for now, then in zip(after, before, strict=True))
-    assert sys.getallocatedblocks() - allocated < 500  # 14 calls a round: one block of each would be 1,000
+    # One block kept by one of the calls is 300 more every time; what else happens in this process is not.
+    assert min(now - then for then, now in pairwise(blocks)) < 150
 
 
 PLAIN = """#include <torch/extension.h>
