@@ -12,7 +12,6 @@ from kb.rewrite import Edit, after
 from kb.source import LOOPS, Call, Declaration, Function, Program, ancestors, bare_name, inside, walk
 from kb.tensors import NARROW, Tensors, statement_of, strip_sizeof
 
-REDUCTIONS = ("ReduceSum", "ReduceMax", "ReduceMin", "WholeReduceSum", "Sum")
 COUNT_REDUCTIONS = ("ReduceSum", "ReduceMax", "ReduceMin")
 
 

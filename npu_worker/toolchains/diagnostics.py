@@ -153,7 +153,9 @@ def _names(text: str, api: ApiNames) -> Iterable[str]:
     if owned:
         name, space = owned["name"].rsplit("::", 1)[-1], owned["owner"].partition("::")[0]
         known = (
-            api.free | api.members
+            api.free  # of the namespace itself; no member of a class is found there on a device either
+            if owned["owner"] == "AscendC"
+            else api.free | api.members
             if space == "AscendC"
             else api.torch
             if space in _TORCH_SPACES

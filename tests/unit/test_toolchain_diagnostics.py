@@ -82,3 +82,16 @@ def test_a_call_of_another_chip_says_so() -> None:
         finding.message
         == "unsupported by the simulator: Interleave (dav-2201 does not have it, Ascend 950 does)"
     )
+
+
+@pytest.mark.parametrize(
+    ("message", "lacking"),
+    [
+        ("'InitBuffer' is not a member of 'AscendC'", False),
+        ("'class AscendC::TBufPool' has no member named 'InitBuffer'", True),
+        ("'TransData' is not a member of 'AscendC'", True),
+        ("'class Mine' has no member named 'InitBuffer'", False),
+    ],
+)
+def test_a_member_is_looked_for_in_a_class_alone(message: str, lacking: bool) -> None:
+    assert bool(unsupported_findings(f"kernel/a.cpp:3:5: error: {message}\n")) is lacking
