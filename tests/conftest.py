@@ -56,6 +56,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.parent.name != "acceptance")
 
 
+@pytest.fixture
+def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the simulator reports its findings in this test."""
+    path = tmp_path / "report.jsonl"
+    monkeypatch.setenv("OPMEND_SIM_REPORT", str(path))
+    return path
+
+
 @pytest.fixture(scope="session")
 def service_home() -> Iterator[Path]:
     """A private home for this session's servers; short, so that sockets fit."""

@@ -13,8 +13,8 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from npu_worker.sim.report import read_report
 from tests.support.extension import compiled, loaded, sources
+from tests.support.findings import rules
 from tests.support.proof import proves
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "cube"
@@ -45,17 +45,6 @@ ALL, BLOCKS, LOCAL_RESULT, ASYNCHRONOUS, BATCH, LOCAL_LEFT, PARTIAL, NO_ITERATE,
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     work = tmp_path_factory.mktemp("cube")
     return loaded(compiled(sources(KERNELS), "_cube_kernels_ext", work))
-
-
-@pytest.fixture
-def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "report.jsonl"
-    monkeypatch.setenv("OPMEND_SIM_REPORT", str(path))
-    return path
-
-
-def rules(path: Path) -> set[str]:
-    return {finding.rule for finding in read_report(path)} if path.exists() else set()
 
 
 @dataclass(frozen=True, kw_only=True)

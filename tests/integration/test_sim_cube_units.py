@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from npu_worker.sim.report import read_report
 from tests.support.extension import compiled, loaded, sources
+from tests.support.findings import rules
 from tests.support.proof import proves
 
 KERNELS = Path(__file__).parent.parent / "kernels" / "cube"
@@ -36,17 +36,6 @@ ROWS, FRACTALS, IN_STEPS, CHAIN = range(4)
 def kernels(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     work = tmp_path_factory.mktemp("cube_units")
     return loaded(compiled(sources(KERNELS), "_cube_kernels_ext", work))
-
-
-@pytest.fixture
-def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "report.jsonl"
-    monkeypatch.setenv("OPMEND_SIM_REPORT", str(path))
-    return path
-
-
-def rules(path: Path) -> set[str]:
-    return {finding.rule for finding in read_report(path)} if path.exists() else set()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,13 +39,6 @@ def kernels(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     return loaded(compiled(sources(KERNELS), "_sim_kernels_ext", work))
 
 
-@pytest.fixture
-def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "report.jsonl"
-    monkeypatch.setenv("OPMEND_SIM_REPORT", str(path))
-    return path
-
-
 def rules(path: Path) -> set[str]:
     return {finding.rule for finding in read_report(path)}
 

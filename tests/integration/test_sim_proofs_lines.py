@@ -324,13 +324,6 @@ def facts(kernels: ModuleType, what: int, blocks: int = 1) -> list[float]:
     return numbers
 
 
-@pytest.fixture
-def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "report.jsonl"
-    monkeypatch.setenv("OPMEND_SIM_REPORT", str(path))
-    return path
-
-
 @proves(
     "proofs/facts.cpp",
     """GetBufLen GetSize GetLength SetSize GetPhyAddr GetPosition ReinterpretCast SetUserTag GetUserTag

@@ -17,6 +17,7 @@ from npu_worker.sim.report import read_report
 from npu_worker.toolchains import SimToolchain
 from schema.results import FailureType
 from tests.support.extension import loaded
+from tests.support.findings import rules
 from tests.support.proof import proves
 from tests.support.sim_vector import Array, as_torch, build
 
@@ -32,17 +33,6 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def kernels(library: Path) -> ModuleType:
     return loaded(library)
-
-
-@pytest.fixture
-def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    path = tmp_path / "report.jsonl"
-    monkeypatch.setenv("OPMEND_SIM_REPORT", str(path))
-    return path
-
-
-def rules(path: Path) -> set[str]:
-    return {finding.rule for finding in read_report(path)} if path.exists() else set()
 
 
 class Forms:
