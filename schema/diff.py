@@ -21,7 +21,7 @@ from enum import StrEnum
 from io import StringIO
 from itertools import islice
 
-from schema.matching import COMPARED_CHARACTERS, Run, alphanumerics, equal_runs, similar_pairs
+from schema.matching import COMPARED_CHARACTERS, Lines, Run, alphanumerics, equal_runs, similar_pairs
 from schema.moves import match_moves
 from schema.pairing import Pairing, Stretch
 
@@ -76,12 +76,12 @@ class Operation:
     split: Place | None = None
 
 
-def split_lines(text: str) -> list[str]:
+def split_lines(text: str) -> Lines:
     r"""Split after each "\n" and nowhere else, terminators kept, so that "".join gives the text back.
 
     `str.splitlines` also splits at form feeds and U+2028, which no compiler counts as a line.
     """
-    return StringIO(text, newline="\n").readlines()
+    return Lines(StringIO(text, newline="\n"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,7 +5,9 @@ Pure: lines in, pairs of indices out. `schema.diff` calls it for files, stretche
 
 import re
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 
 import pygit2
@@ -81,8 +83,25 @@ def equal_runs(old: Sequence[str], new: Sequence[str]) -> list[Run]:
     return runs
 
 
+class Lines(list[str]):
+    """The lines of a file, which nobody changes, and what was found out about them: the next revision asks again."""
+
+    @cached_property
+    def plain(self) -> bytes | None:
+        """As one file in which libgit2 sees the same lines; None if it would see others."""
+        return _joined(self)
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How often each line is there."""
+        return Counter(self)
+
+
 def _plain(lines: Sequence[str]) -> bytes | None:
-    """The lines as one file in which libgit2 sees the same lines; None if it would see others."""
+    return lines.plain if isinstance(lines, Lines) else _joined(lines)
+
+
+def _joined(lines: Sequence[str]) -> bytes | None:
     text = "".join(lines)
     if not text.endswith("\n") or text.count("\n") != len(lines) or len(text) > PLAIN_CHARACTERS:
         return None

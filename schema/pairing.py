@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
 
-from schema.matching import Run, alphanumerics
+from schema.matching import Lines, Run, alphanumerics
 
 # A slide over more lines than this is no slide.
 SLIDE_REACH = 400
@@ -285,12 +285,16 @@ class Pairing:
         found = self._counts.get(path)
         if found is None:
             old, new = self.old[path], self.new[path]
-            before = Counter(old)
+            before = old.counts if isinstance(old, Lines) else Counter(old)
             # Equal lines need not be counted twice.
             after = before.copy()
             for stretch in self.stretches(path, equal=True):
-                after.subtract(old[stretch.old.start : stretch.old.stop])
                 after.update(new[stretch.new.start : stretch.new.stop])
+                after.subtract(old[stretch.old.start : stretch.old.stop])
+            if isinstance(new, Lines):
+                for line in [line for line, count in after.items() if not count]:
+                    del after[line]
+                new.counts = after
             found = self._counts[path] = (before, after)
         return found
 

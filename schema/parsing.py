@@ -94,9 +94,9 @@ def forget() -> None:
         _kept.clear()
 
 
-def _begins(source: bytes, count: int, offset: int = 0) -> list[int]:
+def _begins(source: bytes, count: int) -> list[int]:
     """Where each of so many lines begins, and where the next one would."""
-    return list(accumulate([len(line) + 1 for line in source.split(b"\n")[:count]], initial=offset))
+    return list(accumulate([len(line) + 1 for line in source.split(b"\n")[:count]], initial=0))
 
 
 def _parse_on(
@@ -112,18 +112,27 @@ def _parse_on(
     if before is None or before.tree.root_node.has_error or not (lines and lines[-1].endswith("\n")):
         return None
     tree = before.tree.copy()
+    fresh = _seen(language, "".join([line for _, new in gaps for line in lines[new.start : new.stop]]))
+    sizes = [len(line) + 1 for line in fresh.split(b"\n")]
     parts: list[bytes] = []
     begins: list[int] = []
     row = end = 0  # behind the last gap's old lines; how many bytes there are so far
+    done = used = 0  # how many lines, and bytes, of the fresh ones there are so far
     count = len(before.begins) - 1
     for old, new in (*gaps, (range(count, count), range(len(lines), len(lines)))):
         first, last = before.begins[row], before.begins[old.start]
         shift = end - first
-        begins += [begin + shift for begin in before.begins[row : old.start]]
-        part = _seen(language, "".join(lines[new.start : new.stop]))
-        parts += (before.source[first:last], part)
-        begins += _begins(part, len(new), last + shift)
-        end = begins.pop()
+        begins += (
+            [begin + shift for begin in before.begins[row : old.start]]
+            if shift
+            else before.begins[row : old.start]
+        )
+        starts = list(accumulate(sizes[done : done + len(new)], initial=last + shift))
+        end = starts.pop()
+        begins += starts
+        size = end - last - shift
+        parts += (before.source[first:last], fresh[used : used + size])
+        done, used = done + len(new), used + size
         row = old.stop
         if old or new:
             # Top down, each edit where those above have put it.
