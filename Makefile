@@ -4,7 +4,7 @@ BIN := .venv/bin
 export PYTHON
 
 # make bench: every figure of docs and issues again.
-.PHONY: run test test-slow test-full bench lint format install wheel lock clean
+.PHONY: run test test-slow test-full bench chaos lint format install wheel lock clean
 
 run: install
 	@$(BIN)/opmend run cohorts/starter
@@ -23,6 +23,10 @@ test-full: install
 # Figures as ratios against peers and limits of the same run; name one with NAME=keys.
 bench: install
 	@$(BIN)/python -m tests.bench $(NAME)
+
+# Everything killed at every moment, and what is left of the tasks afterwards; some with NAME="points redis".
+chaos: install
+	@$(BIN)/python -m tests.chaos $(NAME)
 
 lint: install
 	@$(BIN)/ruff check .

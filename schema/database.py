@@ -8,10 +8,16 @@ from select import POLLIN, poll
 import psycopg
 from sqlalchemy import Connection, Engine, create_engine, event, text
 from sqlalchemy.engine import make_url
-from sqlalchemy.exc import ArgumentError, DisconnectionError, OperationalError
+from sqlalchemy.exc import ArgumentError, DisconnectionError, InternalError, OperationalError
 from sqlalchemy.orm import Session
 
 from schema.errors import BadInput, DatabaseUnavailable
+
+READ_ONLY, DISK_FULL = "25006", "53100"  # SQLSTATE: read_only_sql_transaction, disk_full
+_REFUSALS = {
+    READ_ONLY: "point DATABASE_URL at the primary, or unset default_transaction_read_only; nothing was written",
+    DISK_FULL: "make room on the server's disk; nothing was written, and what was under way goes on by itself",
+}
 
 
 def sqlalchemy_url(url: str) -> str:
@@ -91,12 +97,12 @@ class Database:
         """One transaction: committed at the end, rolled back on any exception.
 
         Raises:
-            DatabaseUnavailable: Postgres refused the connection or broke it.
+            DatabaseUnavailable: Postgres refused or broke the connection, is read-only, or has no disk left.
         """
         try:
             with Session(self.engine, expire_on_commit=False) as session, session.begin():
                 yield session
-        except OperationalError as error:
+        except (OperationalError, InternalError) as error:
             raise self._unavailable(error) from error
 
     def check(self) -> str:
@@ -137,15 +143,22 @@ class Database:
                 finally:
                     connection.execute(text("SELECT pg_advisory_unlock(hashtext('opmend migrations'))"))
                     connection.commit()
-        except OperationalError as error:
+        except (OperationalError, InternalError) as error:
             raise self._unavailable(error) from error
 
     def close(self) -> None:
         """Give all connections back."""
         self.engine.dispose()
 
-    def _unavailable(self, error: OperationalError) -> DatabaseUnavailable:
+    def _unavailable(self, error: OperationalError | InternalError) -> DatabaseUnavailable:
         cause = str(error.orig).strip().splitlines()
+        state = getattr(error.orig, "sqlstate", None)
+        if isinstance(error, InternalError) and state != READ_ONLY:
+            raise error  # no refusal, but a fault of ours
+        if state in _REFUSALS:
+            return DatabaseUnavailable(
+                f"Postgres refuses to write: {cause[0]}", where=str(self), mend=_REFUSALS[state]
+            )
         return DatabaseUnavailable(
             f"Postgres does not answer: {cause[0] if cause else 'no reason given'}",
             where=str(self),

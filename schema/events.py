@@ -5,6 +5,11 @@ Each event is a frozen model; its `kind` is the class's name in the table. A wor
 driver. State is what coordinator.engine.state folds out of them, and nothing else.
 
 A new event: add a class here, list it in EVENTS, fold it in coordinator/engine/state.py.
+
+An event has a version, and its stored kind names it: `job_finished` is the first, `job_finished@2` the second. New
+fields with defaults need no new version; a field that changes its meaning does, and then `upgraded` must turn the
+old form into the new one, so that logs of years ago are still folded. The kind is part of the hash, and so is the
+version.
 """
 
 import math
@@ -25,13 +30,33 @@ from schema.tables import Event, Task
 
 
 class TaskEvent(Record):
-    """Base of all events."""
+    """Base of all events.
 
+    Attributes:
+        version: of the form that this class is; counted from 1.
+        kind: how the event is stored: its name, with the version from the second on.
+    """
+
+    version: ClassVar[int] = 1
     kind: ClassVar[str]
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        name = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        cls.kind = name if cls.version == 1 else f"{name}@{cls.version}"
+
+    @classmethod
+    def upgraded(cls, version: int, data: dict[str, Any]) -> dict[str, Any]:
+        """The data of an older version of this event, as this version has it.
+
+        Args:
+            version: the one that wrote it, below `cls.version`.
+            data: as stored.
+        """
+        raise HistoryError(
+            f"event {cls.kind!r} can't be read from its version {version} ({', '.join(sorted(data))})",
+            mend="use the version that wrote it",
+        )
 
 
 class TaskCreated(TaskEvent):
@@ -204,7 +229,7 @@ class TaskFinished(TaskEvent):
 
 
 EVENTS: dict[str, type[TaskEvent]] = {
-    event.kind: event
+    event.kind.partition("@")[0]: event
     for event in (
         TaskCreated,
         JobRequested,
@@ -340,13 +365,24 @@ def read(session: Session, task_id: int, *, after: int = 0) -> list[Recorded]:
 def parse(kind: str, data: dict[str, Any]) -> TaskEvent:
     """An event from its stored form.
 
+    Args:
+        kind: its name, and its version behind an @.
+        data: as stored.
+
     Raises:
-        HistoryError: this version does not know its kind or form.
+        HistoryError: this version does not know its kind, version or form.
     """
-    if kind not in EVENTS:
-        raise HistoryError(f"this version does not know the event {kind!r}", mend="use a newer opmend")
+    name, _, number = kind.partition("@")
+    event = EVENTS.get(name)
+    version = int(number) if number.isascii() and number.isdecimal() else 0 if number else 1
+    if event is None or not 1 <= version <= event.version:
+        known = "" if event is None else f", only its version {event.version}"
+        raise HistoryError(
+            f"this version does not know the event {kind!r}{known}",
+            mend="use the opmend that wrote it, or a newer one",
+        )
     try:
-        return EVENTS[kind].model_validate(data)
+        return event.model_validate(data if version == event.version else event.upgraded(version, data))
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])

@@ -13,7 +13,7 @@ from coordinator.report.lookup import find_run, tasks_of
 from coordinator.report.progress import describe
 from coordinator.report.tables import STYLES
 from schema.database import Database
-from schema.events import EVENTS, Recorded
+from schema.events import Recorded, parse
 from schema.tables import Event
 
 
@@ -66,7 +66,7 @@ class Follower:
                         Recorded(
                             sequence=row.sequence,
                             at=row.at,
-                            event=EVENTS[row.kind].model_validate(row.data),
+                            event=parse(row.kind, row.data),
                             hash=row.hash,
                         ),
                     )

@@ -115,6 +115,28 @@ def services(settings: Settings, *, broker: bool = False) -> Iterator[Services]:
             _leave(users, root)
 
 
+def revive(root: Path, found: Services) -> None:
+    """Start those embedded servers again that have died; they lose nothing that was committed.
+
+    Args:
+        root: their home.
+        found: what `services` gave: servers of the user's own are left to the user.
+
+    Raises:
+        DatabaseUnavailable, BrokerUnavailable: one does not start; another try may help.
+    """
+    postgres, redis = EmbeddedPostgres(root), EmbeddedRedis(root)
+    dead_postgres = found.embedded_postgres and not postgres.running()
+    dead_redis = found.embedded_redis and not redis.running()
+    if not dead_postgres and not dead_redis:
+        return
+    with _exclusive(root / "start.lock"):
+        if dead_postgres:
+            postgres.start()
+        if dead_redis:
+            redis.start()
+
+
 def _leave(users: IO[str], root: Path) -> None:
     with _exclusive(root / "start.lock"):
         fcntl.flock(users, fcntl.LOCK_UN)

@@ -1,8 +1,9 @@
 """Keeps the coordinator and the workers of one machine alive: `opmend up` starts it, `opmend down` stops it.
 
 It starts one process each, restarts what dies (with a growing pause, so that a process that can't
-start does not burn a core), writes who runs to `.opmend/stack.json`, and takes everything down with it.
-It decides nothing about tasks: kill it, and the next one finds all state in Postgres.
+start does not burn a core), the embedded servers as well, writes who runs to `.opmend/stack.json`,
+and takes everything down with it. It decides nothing about tasks: kill it, and the next one finds all
+state in Postgres.
 """
 
 import contextlib
@@ -15,11 +16,13 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from coordinator.local.lifetime import SUPERVISED
-from coordinator.local.services import services
+from coordinator.local.services import revive, services
+from schema.errors import InfrastructureError
 from schema.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -28,6 +31,7 @@ STATE_FILE = "stack.json"
 STOP_GRACE = 15.0
 WARM_GRACE = 1.5
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
+SERVERS_EVERY = 1.0
 
 
 @dataclass
@@ -66,10 +70,19 @@ class Supervisor:
         root: the home; logs go to logs/ in it.
         wanted: name → command.
         environment: variables of the processes, whole.
+        revive: starts servers again that have died; called once a second.
     """
 
-    def __init__(self, root: Path, wanted: dict[str, list[str]], environment: dict[str, str]) -> None:
+    def __init__(
+        self,
+        root: Path,
+        wanted: dict[str, list[str]],
+        environment: dict[str, str],
+        revive: Callable[[], None] = lambda: None,
+    ) -> None:
         self.root = root
+        self._revive = revive
+        self._looked = time.monotonic()
         self.environment = environment
         self.children = [Child(name=name, command=command) for name, command in wanted.items()]
         self.stopping = threading.Event()
@@ -78,12 +91,22 @@ class Supervisor:
         """Start everything, restart what dies, return after `stopping` is set and all are gone."""
         try:
             while not self.stopping.is_set():
+                self._look_after_servers()
                 for child in self.children:
                     self._tend(child)
                 self.stopping.wait(0.1)
         finally:
             self._stop_all()
             (self.root / STATE_FILE).unlink(missing_ok=True)
+
+    def _look_after_servers(self) -> None:
+        if time.monotonic() - self._looked < SERVERS_EVERY:
+            return
+        self._looked = time.monotonic()
+        try:
+            self._revive()
+        except InfrastructureError as error:
+            log.warning("a server is down, and does not start: %s", error)
 
     def _tend(self, child: Child) -> None:
         now = time.monotonic()
@@ -176,7 +199,12 @@ def main(arguments: list[str]) -> None:
             "PYTHONUNBUFFERED": "1",
             SUPERVISED: str(os.getpid()),
         }
-        supervisor = Supervisor(settings.root, commands(settings, npu_workers=npu_workers), environment)
+        supervisor = Supervisor(
+            settings.root,
+            commands(settings, npu_workers=npu_workers),
+            environment,
+            revive=lambda: revive(settings.root, found),
+        )
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: supervisor.stopping.set())
         if "--with-parent" in arguments:

@@ -125,6 +125,22 @@ def test_an_npu_worker_is_killed_with_a_candidate_on_its_device(
     assert stories(store, run, PAIR) == undisturbed
 
 
+def test_both_servers_are_killed_and_come_back(
+    stack: Opmend, store: Database, pair: Path, undisturbed: dict[str, dict[str, Any]]
+) -> None:
+    run = stack.json("submit", str(pair))["run"]
+    wait_until(lambda: jobs(store, run, Job.status == "done"), what="its first job is done")
+    postmaster = int((EmbeddedPostgres(stack.home).data / "postmaster.pid").read_text().splitlines()[0])
+    kill_tree(postmaster)
+    kill_tree(int(EmbeddedRedis(stack.home).pid_file.read_text()))
+    # Nobody starts anything: the supervisor does.
+    wait_until(EmbeddedPostgres(stack.home).running, what="Postgres is back")
+    wait_until(EmbeddedRedis(stack.home).running, what="Redis is back")
+    watched = stack("watch", str(run))
+    assert watched.code == 0, watched
+    assert stories(store, run, PAIR) == undisturbed
+
+
 def test_a_killed_run_goes_on_after_up(
     make_home: Callable[..., Opmend],
     pair: Path,

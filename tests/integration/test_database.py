@@ -8,7 +8,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import text
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy.exc import IntegrityError, InternalError
 
 from schema.blobs import get_tree, put_tree, tree_digest
 from schema.database import Database, newest_version, sqlalchemy_url
@@ -86,6 +86,25 @@ def test_a_database_that_refuses_says_what_where_and_how(tmp_path: pathlib.Path)
     assert "DATABASE_URL" in str(caught.value)
     with pytest.raises(BadInput):
         sqlalchemy_url("mysql://x/y")
+
+
+def test_a_read_only_database_refuses_in_one_line(database: Database, database_url: str) -> None:
+    name = database_url.partition("?")[0].rpartition("/")[2]
+    with database.transaction() as session:
+        session.execute(text(f"ALTER DATABASE {name} SET default_transaction_read_only = on"))
+    standby = Database(database_url)
+    with pytest.raises(DatabaseUnavailable) as caught, standby.transaction() as session:
+        bare_task(session)
+    assert "read-only" in str(caught.value)
+    assert "primary" in str(caught.value)
+    with standby.transaction() as session:
+        assert session.execute(text("SELECT count(*) FROM tasks")).scalar_one() == 0  # reading goes on
+    standby.close()
+
+
+def test_a_fault_of_ours_is_not_taken_for_a_refusal(database: Database) -> None:
+    with pytest.raises(InternalError), database.transaction() as session:
+        session.execute(text("DO $$ BEGIN RAISE internal_error; END $$"))
 
 
 def test_the_newest_version_is_alembic_s(database: Database) -> None:

@@ -85,11 +85,12 @@ def _work(database: Database) -> int:
         with database.transaction() as session:
             claim = leases.claim(session, job_id, worker="played", lease_seconds=30)
             if claim is not None:
-                leases.complete(session, claim, _answer(session, claim).model_dump(mode="json"))
+                leases.complete(session, claim, answer(session, claim).model_dump(mode="json"))
     return len(ids)
 
 
-def _answer(session: Session, claim: leases.Claim) -> Any:
+def answer(session: Session, claim: leases.Claim) -> Any:
+    """What a worker would find out about one of these trees: a function of the payload alone."""
     payload = claim.payload
     files = get_tree(session, payload["tree"])
     match claim.kind:

@@ -8,7 +8,6 @@ A change that is not meant to must leave them alone.
 import json
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +31,8 @@ from schema.results import (
     Record,
     Validation,
 )
+from tests.support.golden import GOLDEN, golden
 
-GOLDEN = Path(__file__).with_name("test_engine_golden.json")
 FAILING = {"base": {1, 2}, "worse": {0, 1, 2}, "half": {2}, "right": set(), "late": {3}}
 STORIES: dict[str, dict[str, Any]] = {
     "repaired by a rewrite": {"proposals": {"base": ["worse", "right"]}},
@@ -111,22 +110,6 @@ def validation(payload: dict[str, Any], failing: set[int]) -> Validation:
         cases=tuple(cases),
         forensics=Forensics(hint="scattered", summary="here and there") if bad else None,
     )
-
-
-def golden() -> dict[str, list[events.Recorded]]:
-    start = datetime(2026, 1, 1, tzinfo=UTC)
-    return {
-        name: [
-            events.Recorded(
-                sequence=number,
-                at=start + timedelta(seconds=number),
-                event=events.parse(one["kind"], one["data"]),
-                hash="",
-            )
-            for number, one in enumerate(log, start=1)
-        ]
-        for name, log in json.loads(GOLDEN.read_text()).items()
-    }
 
 
 @pytest.mark.parametrize("name", sorted(STORIES))
