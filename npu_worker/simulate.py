@@ -261,15 +261,20 @@ def _facts(found: Simulated) -> dict[str, Any]:
     }
 
 
+def _line(finding: Finding) -> str:
+    place = f"{finding.file}:{finding.line}: " if finding.file else ""
+    times = f" (×{finding.count})" if finding.count > 1 else ""
+    return f"{finding.severity} {finding.rule}: {place}{finding.message}{times}"
+
+
 def _text(found: Simulated, timeout: float) -> str:
     """What follows the program's own output."""
     if found.build.binary is None:
-        return f"{found.build.compilation.log.rstrip()}\n{found.build.compilation.failure_type}\n"
-    lines = []
-    for one in found.findings:
-        place = f"{one.file}:{one.line}: " if one.file else ""
-        times = f" (×{one.count})" if one.count > 1 else ""
-        lines.append(f"{one.severity} {one.rule}: {place}{one.message}{times}")
+        # The log holds what is wrong with the program; what only the simulator lacks is said last, by name.
+        lacking = [_line(one) for one in found.findings if one.rule != "compile-error"]
+        lines = [found.build.compilation.log.rstrip(), *lacking, str(found.build.compilation.failure_type)]
+        return "".join(f"{line}\n" for line in lines)
+    lines = [_line(one) for one in found.findings]
     if found.exit_code is None:
         lines.append(f"the program did not end within {timeout:g} s")
     elif found.exit_code < 0:

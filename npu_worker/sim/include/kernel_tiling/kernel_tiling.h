@@ -4,6 +4,11 @@
 #include "opmend_sim/cube_tiling.h"
 #include "opmend_sim/tiling_data.h"
 
+namespace AscendC {
+// Host and kernel both name it.
+enum class TopKMode { TOPK_NORMAL, TOPK_NSMALL };
+}  // namespace AscendC
+
 namespace AscendC::tiling {
 BEGIN_TILING_DATA_DEF(SoftMaxTiling)
     TILING_DATA_FIELD_DEF(uint32_t, srcM)

@@ -20,7 +20,6 @@ inline constexpr CumSumConfig defaultCumSumConfig = {true, false, false};
 struct TopKInfo {
     int32_t outter = 1, inner = 0, n = 0;
 };
-enum class TopKMode { TOPK_NORMAL, TOPK_NSMALL };
 namespace Pattern::Reduce {
 struct AR { static constexpr bool last = true; };
 struct RA { static constexpr bool last = false; };

@@ -100,7 +100,10 @@ inline __attribute__((format(printf, 1, 2))) int printf_of_kernel(const char* fo
     return written;
 }
 #define PRINTF(...) ::AscendC::printf_of_kernel(__VA_ARGS__)
+using ::printf;
 template <class T> void DumpTensor(const T&, uint32_t, uint32_t) {}
+template <class T> void DumpTensor(const T&, uint32_t, uint32_t, const ShapeInfo&) {}
+template <class T> void DumpAccChkPoint(const T&, uint32_t, uint32_t, uint32_t) {}
 
 inline float ToFloat(bfloat16_t value) { return static_cast<float>(value); }
 inline bfloat16_t ToBfloat16(float value) { return bfloat16_t(value); }
@@ -166,6 +169,7 @@ template <class... A> void Trap(A...) { ::opmend_sim::fail("trap", "the kernel c
 
 using AscendC::GetTPipePtr;
 using AscendC::printf_of_kernel;
+inline void trap() { ::opmend_sim::fail("trap", "the kernel called trap", ::opmend_sim::Where{"", 0}); }
 
 // The device compiler's min and max of scalars, mixed types too. std's and a kernel's own are preferred where they fit.
 template <class A, class B, std::enable_if_t<std::is_arithmetic_v<A> && std::is_arithmetic_v<B>, int> = 0>
@@ -221,6 +225,10 @@ inline constexpr CoreTypeNow g_coreType{};
         if (!(condition)) ::opmend_sim::fail("assertion", #condition, ::opmend_sim::Where::here());                       \
     } while (0)
 #define ascendc_assert(condition, ...) ASCENDC_ASSERT(condition)
+// A kernel has assert without a header of its own; one that fails stops the kernel, not the process. (A later <cassert> takes it back.)
+#undef assert
+#define assert(condition, ...) \
+    ((condition) ? static_cast<void>(0) : static_cast<void>(::opmend_sim::fail("assertion", #condition, ::opmend_sim::Where::here())))
 
 enum KernelMetaType { KERNEL_TYPE_AIV_ONLY, KERNEL_TYPE_AIC_ONLY, KERNEL_TYPE_MIX_AIV_1_0, KERNEL_TYPE_MIX_AIC_1_0,
                       KERNEL_TYPE_MIX_AIC_1_1, KERNEL_TYPE_MIX_AIC_1_2, KERNEL_TYPE_AICORE, KERNEL_TYPE_VECTORCORE, KERNEL_TYPE_MIX_AICORE,

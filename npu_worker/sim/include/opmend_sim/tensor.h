@@ -39,6 +39,14 @@ struct ShapeInfo {
     uint8_t shapeDim = 0, originalShapeDim = 0;
     uint32_t shape[8] = {}, originalShape[8] = {};
     ShapeInfo() = default;
+    ShapeInfo(uint8_t dims, const uint32_t* of) : ShapeInfo(dims, of, dims, of) {}
+    ShapeInfo(uint8_t dims, const uint32_t* of, uint8_t original_dims, const uint32_t* original)
+        : shapeDim(dims), originalShapeDim(original_dims) {
+        for (uint8_t i = 0; i < 8; ++i) {
+            if (i < dims) shape[i] = of[i];
+            if (i < original_dims) originalShape[i] = original[i];
+        }
+    }
 };
 
 template <class T> class GlobalTensor {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernel_tiling/kernel_tiling.h"
+#include "tiling/platform/platform_ascendc.h"
 
 namespace ge {
 // A shape as the graph engine's host code has it.
@@ -50,12 +51,17 @@ template <class Tiling> void fill_rows(const ge::Shape& shape, uint32_t type_byt
     tiling.rangeM = at_once ? m / at_once : 0, tiling.tailM = at_once ? m % at_once : 0;
     tiling.tailSplitSize = tiling.tailM * k, tiling.tailReduceSize = tiling.tailM * block;
 }
+inline ge::Shape stored(const ge::Shape& shape) {
+    return shape.GetDimNum() == 4 ? ge::Shape({shape.GetDim(0), shape.GetDim(1), shape.GetDim(2)}) : shape;
+}
+// {B, S, H}, or {B, S, H as stored, H as meant}.
 template <class Tiling> void fill_bsh(const ge::Shape& shape, uint32_t original, Tiling& tiling) {
     const size_t rank = shape.GetDimNum();
+    const bool both = rank == 4;
     tiling.bLength = rank > 2 ? static_cast<uint32_t>(shape.GetDim(0)) : 1;
-    tiling.hLength = last_of(shape);
-    tiling.sLength = tiling.bLength ? rows_of(shape) / tiling.bLength : 0;
-    tiling.originalHLength = original ? original : tiling.hLength;
+    tiling.hLength = both ? static_cast<uint32_t>(shape.GetDim(2)) : last_of(shape);
+    tiling.sLength = both ? static_cast<uint32_t>(shape.GetDim(1)) : tiling.bLength ? rows_of(shape) / tiling.bLength : 0;
+    tiling.originalHLength = original ? original : last_of(shape);
 }
 }  // namespace opmend_sim
 
@@ -64,6 +70,8 @@ namespace AscendC {
     inline void Get##Name##MaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) {            \
         ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);                                                                                   \
     }                                                                                                                                                \
+    OPMEND_FACTORS(Name)
+#define OPMEND_FACTORS(Name)                                                                                                                         \
     inline void Get##Name##TmpBufferFactorSize(const uint32_t, uint32_t& maxLiveNodeCount, uint32_t& extraBuf) {                                     \
         maxLiveNodeCount = 4, extraBuf = 1024;                                                                                                       \
     }
@@ -73,10 +81,11 @@ OPMEND_SIZES(Sigmoid) OPMEND_SIZES(Gelu) OPMEND_SIZES(Silu) OPMEND_SIZES(Swish) 
         OPMEND_SIZES(Cos) OPMEND_SIZES(Tan) OPMEND_SIZES(Asin) OPMEND_SIZES(Acos) OPMEND_SIZES(Atan) OPMEND_SIZES(Sinh) OPMEND_SIZES(Cosh)
             OPMEND_SIZES(Asinh) OPMEND_SIZES(Acosh) OPMEND_SIZES(Atanh) OPMEND_SIZES(Floor) OPMEND_SIZES(Ceil) OPMEND_SIZES(Round) OPMEND_SIZES(Rint)
                 OPMEND_SIZES(Trunc) OPMEND_SIZES(Frac) OPMEND_SIZES(Fmod) OPMEND_SIZES(Sign) OPMEND_SIZES(Lgamma) OPMEND_SIZES(Digamma)
-                    OPMEND_SIZES(Xor) OPMEND_SIZES(Axpy) OPMEND_SIZES(DropOut) OPMEND_SIZES(LayerNorm) OPMEND_SIZES(AscendQuant)
-                        OPMEND_SIZES(AscendDequant) OPMEND_SIZES(ReduceXorSum) OPMEND_SIZES(LayerNormGrad) OPMEND_SIZES(LayerNormGradBeta)
-                            OPMEND_SIZES(DeepNorm) OPMEND_SIZES(BatchNorm) OPMEND_SIZES(GroupNorm) OPMEND_SIZES(WelfordUpdate) OPMEND_SIZES(Normalize)
+                    OPMEND_SIZES(Xor) OPMEND_SIZES(Axpy) OPMEND_SIZES(DropOut) OPMEND_FACTORS(LayerNorm) OPMEND_SIZES(AscendQuant)
+ OPMEND_FACTORS(AscendDequant) OPMEND_SIZES(ReduceXorSum) OPMEND_FACTORS(LayerNormGrad) OPMEND_FACTORS(LayerNormGradBeta)
+ OPMEND_FACTORS(DeepNorm) OPMEND_FACTORS(BatchNorm) OPMEND_FACTORS(GroupNorm) OPMEND_FACTORS(WelfordUpdate) OPMEND_FACTORS(Normalize)
 #undef OPMEND_SIZES
+#undef OPMEND_FACTORS
                                 inline void GetPowerMaxMinTmpSize(const ge::Shape& base, const ge::Shape&, const bool, const uint32_t, const bool,
                                                                   uint32_t& maxValue, uint32_t& minValue) {
     ::opmend_sim::sizes_by_rows(base, maxValue, minValue);
@@ -97,16 +106,63 @@ inline void GetSumMaxMinTmpSize(const uint32_t n, const uint32_t, const bool, ui
 inline void GetMeanMaxMinTmpSize(const uint32_t n, const uint32_t, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) {
     maxValue = minValue = ::opmend_sim::blocks(n * 4 + 256);
 }
-inline bool GetTopKMaxMinTmpSize(const int32_t inner, const int32_t outter, const int32_t, const bool, const bool, const int32_t, const bool,
-                                 const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
+// Their shape ends with the width twice: {B, S, H as stored, H as meant}.
+#define OPMEND_BSH_SIZES(Name)                                                                                                                       \
+    inline void Get##Name##MaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) {            \
+        ::opmend_sim::sizes_by_rows(::opmend_sim::stored(srcShape), maxValue, minValue);                                                             \
+    }
+OPMEND_BSH_SIZES(LayerNorm)
+OPMEND_BSH_SIZES(LayerNormGrad)
+OPMEND_BSH_SIZES(LayerNormGradBeta)
+#undef OPMEND_BSH_SIZES
+// These have parameters of their own.
+inline void GetLayerNormMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const bool, const bool, const bool, uint32_t& maxValue,
+                                      uint32_t& minValue) {
+    ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
+}
+inline void GetNormalizeMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const uint32_t, const bool, const bool, const bool,
+                                      uint32_t& maxValue, uint32_t& minValue) {
+    ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
+}
+inline void GetWelfordUpdateMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const uint32_t, const bool, const bool, uint32_t& maxValue,
+                                          uint32_t& minValue) {
+    ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
+}
+inline void GetWelfordFinalizeMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue) {
+    ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
+}
+inline void GetGroupNormMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const bool, const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
+    ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
+}
+inline bool GetDeepNormMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, const bool, const bool, uint32_t& maxValue, uint32_t& minValue) {
+    ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
+    return true;
+}
+inline bool GetBatchNormMaxMinTmpSize(const ge::Shape& srcShape, const ge::Shape&, const uint32_t, const bool, uint32_t& maxValue, uint32_t& minValue,
+                                      const bool = false) {
+    ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
+    return true;
+}
+inline void GetAscendDequantMaxMinTmpSize(const ge::Shape& srcShape, const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
+    ::opmend_sim::sizes_by_rows(srcShape, maxValue, minValue);
+}
+inline bool GetTopKMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const int32_t inner, const int32_t outter, const bool, const bool,
+                                 const TopKMode, const bool, const uint32_t, uint32_t& maxValue, uint32_t& minValue) {
     maxValue = minValue = ::opmend_sim::blocks(static_cast<uint64_t>(inner) * static_cast<uint64_t>(outter) * 16 + 1024);
     return true;
 }
-template <class P, class Tiling>
-bool TopKTilingFunc(const P&, const int32_t inner, const int32_t outter, const int32_t, const uint32_t, const bool, const int32_t, const bool,
-                    Tiling& tiling) {
+template <class Tiling>
+bool TopKTilingFunc(const platform_ascendc::PlatformAscendC&, const int32_t inner, const int32_t outter, const int32_t, const uint32_t, const bool,
+                    const TopKMode, const bool, Tiling& tiling) {
     tiling.innerDataSize = inner, tiling.allDataSize = inner * outter, tiling.tmpLocalSize = inner * outter * 4;
     return true;
+}
+// Sort and Concat of a 910B: pairs of eight bytes, twice.
+inline uint32_t GetSortTmpSize(const platform_ascendc::PlatformAscendC&, const uint32_t elemCount, const uint32_t) { return elemCount * 8; }
+inline uint32_t GetConcatTmpSize(const platform_ascendc::PlatformAscendC&, const uint32_t elemCount, const uint32_t) { return elemCount * 8; }
+inline void GetBroadCastMaxMinTmpSize(const platform_ascendc::PlatformAscendC&, const ge::Shape&, const ge::Shape& dstShape, const uint32_t,
+                                      const bool, uint32_t& maxValue, uint32_t& minValue) {
+    ::opmend_sim::sizes_by_rows(dstShape, maxValue, minValue);
 }
 #define OPMEND_REDUCE_SIZES(Name)                                                                                                                    \
     inline void Get##Name##MaxMinTmpSize(const ge::Shape& srcShape, const int32_t, const int32_t, const bool, const bool, uint32_t& maxValue, uint32_t& minValue) { \
