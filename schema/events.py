@@ -14,12 +14,13 @@ version.
 
 import math
 import re
-from datetime import UTC, datetime
+import time
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, ClassVar
 
 from pydantic import Field, ValidationError
-from sqlalchemy import func, select
+from sqlalchemy import func, insert, select
 from sqlalchemy.orm import Session
 
 from schema.canonical import canonical_json, digest
@@ -310,32 +311,81 @@ def record(session: Session, task_id: int, event: TaskEvent) -> Recorded:
     task = session.execute(locked).scalar_one_or_none()
     if task is None:
         raise NotFound(f"no task {task_id}", mend="`opmend status` lists the tasks of a run")
-    if task.status == "finished" and not _may_follow(task.outcome, event):
-        raise HistoryError(f"task {task_id} has finished ({task.outcome}): {event.kind} comes too late")
-    at = session.execute(select(func.clock_timestamp())).scalar_one()
-    data = storable(event.model_dump(mode="json"))
-    sequence = task.last_sequence + 1
-    chained = event_hash(task.last_hash, task_id, sequence, event.kind, data, at)
-    session.add(
-        Event(
-            task_id=task_id,
-            sequence=sequence,
-            kind=event.kind,
-            data=data,
-            at=at,
-            previous_hash=task.last_hash,
-            hash=chained,
+    # In a statement of its own: the one that waits for the lock may have read the clock before it waited.
+    head = LogHead(session, task, now=session.execute(select(func.clock_timestamp())).scalar_one())
+    recorded = head.record(event)
+    head.write()
+    return recorded
+
+
+class LogHead:
+    """The end of a log whose task this transaction has locked: takes events, and writes all of them at once.
+
+    Until `write` they are nowhere but here, and the task's row is as it was.
+
+    Args:
+        session: an open transaction.
+        task: its row is locked, and was read after that.
+        now: the database's time; a monotonic clock carries it on.
+    """
+
+    def __init__(self, session: Session, task: Task, *, now: datetime) -> None:
+        self._session = session
+        self._task = task
+        self._now = now
+        self._since = time.monotonic()
+        self._sequence, self._hash = task.last_sequence, task.last_hash
+        self._status, self._outcome = task.status, task.outcome
+        self._rows: list[dict[str, Any]] = []
+        self._finished_at: datetime | None = None
+
+    @property
+    def hash(self) -> str:
+        """The hash of the newest event."""
+        return self._hash
+
+    def record(self, event: TaskEvent) -> Recorded:
+        """Take one event.
+
+        Raises:
+            HistoryError: the task has finished; nothing may follow.
+        """
+        if self._status == "finished" and not _may_follow(self._outcome, event):
+            raise HistoryError(
+                f"task {self._task.id} has finished ({self._outcome}): {event.kind} comes too late"
+            )
+        at = self._now + timedelta(seconds=time.monotonic() - self._since)
+        data = storable(event.model_dump(mode="json"))
+        sequence, previous = self._sequence + 1, self._hash
+        chained = event_hash(previous, self._task.id, sequence, event.kind, data, at)
+        self._rows.append(
+            {
+                "task_id": self._task.id,
+                "sequence": sequence,
+                "kind": event.kind,
+                "data": data,
+                "at": at,
+                "previous_hash": previous,
+                "hash": chained,
+            }
         )
-    )
-    task.last_sequence = sequence
-    task.last_hash = chained
-    if isinstance(event, TaskFinished):
-        task.status = "finished"
-        task.outcome = event.outcome
+        self._sequence, self._hash = sequence, chained
+        if isinstance(event, TaskFinished):
+            self._status, self._outcome, self._finished_at = "finished", event.outcome, at
+        return Recorded(sequence=sequence, at=at, event=type(event).model_validate(data), hash=chained)
+
+    def write(self) -> None:
+        """Insert the events, and put the task's row at the end of them."""
+        if not self._rows:
+            return
+        self._session.execute(insert(Event), self._rows)
+        self._rows = []
+        task = self._task
+        task.last_sequence, task.last_hash = self._sequence, self._hash
+        task.status, task.outcome = self._status, self._outcome
         # A later resolution changes the outcome, not how long the task took.
-        task.finished_at = task.finished_at or at
-    session.flush()
-    return Recorded(sequence=sequence, at=at, event=type(event).model_validate(data), hash=chained)
+        task.finished_at = task.finished_at or self._finished_at
+        self._session.flush()
 
 
 def _may_follow(outcome: str | None, event: TaskEvent) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import func, insert, or_, select, update
 from sqlalchemy.orm import Session
 
 from schema import events
@@ -39,10 +39,15 @@ def enqueue(
 
     The id is deterministic, so asking twice for the same job violates the primary key: a bug shows.
     """
-    session.add(Job(id=job_id, task_id=task_id, kind=kind, queue=queue, payload=payload))
-    session.flush()
-    session.add(Outbox(job_id=job_id))
-    session.flush()
+    row = {"id": job_id, "task_id": task_id, "kind": kind, "queue": queue, "payload": payload}
+    enqueue_all(session, [row])
+
+
+def enqueue_all(session: Session, rows: list[dict[str, Any]]) -> None:
+    """As `enqueue` for several jobs, each the columns `id`, `task_id`, `kind`, `queue` and `payload`."""
+    if rows:
+        session.execute(insert(Job), rows)
+        session.execute(insert(Outbox), [{"job_id": row["id"]} for row in rows])
 
 
 def claim(session: Session, job_id: str, *, worker: str, lease_seconds: float) -> Claim | None:

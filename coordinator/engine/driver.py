@@ -11,6 +11,8 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from sqlalchemy import func, select, update
 from sqlalchemy.orm import Session
@@ -35,7 +37,7 @@ from schema import events, leases
 from schema.blobs import get_tree
 from schema.database import Database
 from schema.errors import BadInput, HistoryError, InfrastructureError, PositionKeyError
-from schema.events import Recorded, TaskEvent
+from schema.events import TaskEvent
 from schema.queues import QUEUES
 from schema.tables import Job, Task
 
@@ -124,18 +126,20 @@ class Driver:
             HistoryError: the log can't be folded, or the policy goes round in circles.
         """
         with self.database.transaction() as session:
-            query = select(Task).where(Task.id == task_id).with_for_update(skip_locked=not wait)
-            task = session.execute(query).scalar_one_or_none()
-            if task is None or task.last_sequence == 0:
+            query = select(Task, func.clock_timestamp()).where(Task.id == task_id)
+            found = session.execute(query.with_for_update(skip_locked=not wait, of=Task)).one_or_none()
+            if found is None or found[0].last_sequence == 0:
                 return 0
+            task, now = found
             state = self.settle(session, task)
-            since = task.decided_sequence
-            decided, jobs = self._decide(session, task, state, since)
+            step = _Step(session, task, now)
+            decided = self._decide(step, state)
             appended = decided.sequence - state.sequence
             task.decided_sequence = decided.sequence
-            cached = _Cached(task.last_hash, decided)
+            step.write()
+            cached = _Cached(step.head.hash, decided)
         self._remember(task_id, cached)
-        if jobs and self._on_jobs is not None:
+        if step.asked and self._on_jobs is not None:
             self._on_jobs()
         return appended
 
@@ -204,33 +208,34 @@ class Driver:
         while len(self._states) > _CACHED:
             self._states.popitem(last=False)
 
-    def _decide(self, session: Session, task: Task, state: TaskState, since: int) -> tuple[TaskState, bool]:
-        """Decide until nothing is left; the state after it, and whether there are new jobs."""
-        records.baseline_revision(session, task.id, state)
+    def _decide(self, step: "_Step", state: TaskState) -> TaskState:
+        """Decide until nothing is left; the state after it."""
+        task = step.task
+        since = task.decided_sequence
+        if since == 0:
+            records.baseline_revision(step.session, task.id, state)
         for checked in state.validations:
             if checked.sequence > since:
-                records.evidence(session, task.id, state, checked)
-        jobs = False
+                records.evidence(step.session, task.id, state, checked)
         for _ in range(MOST_DECISIONS):
             commands = decide(state)
             if not commands:
-                return state, jobs
+                return state
             for command in commands:
-                recorded = self._perform(session, task, state, command)
-                jobs = jobs or isinstance(command, RequestJob)
-                state = apply(state, recorded)
+                state = apply(state, step.head.record(self._perform(step, state, command)))
         raise HistoryError(
             f"task {task.id}: {MOST_DECISIONS} decisions without an end: a fault of the policy"
         )
 
-    def _perform(self, session: Session, task: Task, state: TaskState, command: Command) -> Recorded:
-        """Turn a command into its event, with everything that goes with it."""
+    def _perform(self, step: "_Step", state: TaskState, command: Command) -> TaskEvent:
+        """Turn a command into its event, and write everything that goes with it."""
         event: TaskEvent
+        session, task = step.session, step.task
         match command:
             case RequestJob():
-                return self._request(session, task, state, command)
+                event = step.request(state, command)
             case CancelJob():
-                _cancel(session, task.id, command.job_id)
+                step.cancel(command.job_id)
                 event = events.JobCancelled(job_id=command.job_id, reason=command.reason)
             case ScanIntegrity():
                 event = self._scanned(session, state, command.tree)
@@ -268,7 +273,7 @@ class Driver:
                 revision = records.restored_revision(session, task.id, state, restored)
                 event = restored.model_copy(update={"revision": revision})
             case Finish():
-                _cancel(session, task.id, None)
+                step.cancel(None)
                 event = events.TaskFinished(
                     outcome=command.outcome,
                     reason=command.reason,
@@ -277,30 +282,7 @@ class Driver:
                 )
             case _:
                 raise HistoryError(f"the driver does not know the command {type(command).__name__}")
-        return events.record(session, task.id, event)
-
-    def _request(self, session: Session, task: Task, state: TaskState, command: RequestJob) -> Recorded:
-        # The ordinal makes the id a function of the log; asking twice breaks the primary key.
-        job_id = f"{task.id}-{len(state.requested) + 1:04d}-{command.purpose}-{command.kind.value}"
-        leases.enqueue(
-            session,
-            job_id=job_id,
-            task_id=task.id,
-            kind=command.kind.value,
-            queue=QUEUES[command.kind],
-            payload=command.payload,
-        )
-        return events.record(
-            session,
-            task.id,
-            events.JobRequested(
-                job_id=job_id,
-                job_kind=command.kind.value,
-                purpose=command.purpose,
-                round=command.round,
-                payload=command.payload,
-            ),
-        )
+        return event
 
     def _scanned(self, session: Session, state: TaskState, tree: str) -> events.IntegrityScanned:
         baseline = get_tree(session, state.baseline)
@@ -329,12 +311,59 @@ class Driver:
             return ()
 
 
-def _cancel(session: Session, task_id: int, job_id: str | None) -> None:
-    """Take one open job of a task back, or all of them: heartbeats see it, results come too late."""
-    chosen = [Job.task_id == task_id, Job.status.in_(("queued", "running"))]
-    if job_id is not None:
-        chosen.append(Job.id == job_id)
-    # Their outbox rows stay: the relay drops rows of jobs that are not queued, and holds locks on them.
-    session.execute(
-        update(Job).where(*chosen).values(status="cancelled", finished_at=func.now(), lease_expires_at=None)
-    )
+class _Step:
+    """What one step of a task puts into its transaction: events and jobs are kept, and written together at its end.
+
+    Args:
+        session: the step's transaction.
+        task: its row, locked.
+        now: the database's time.
+    """
+
+    def __init__(self, session: Session, task: Task, now: datetime) -> None:
+        self.session = session
+        self.task = task
+        self.head = events.LogHead(session, task, now=now)
+        self.asked = 0  # jobs
+        self._jobs: list[dict[str, Any]] = []
+
+    def request(self, state: TaskState, command: RequestJob) -> events.JobRequested:
+        """Put a job on its queue."""
+        # The ordinal makes the id a function of the log; asking twice breaks the primary key.
+        job_id = f"{self.task.id}-{len(state.requested) + 1:04d}-{command.purpose}-{command.kind.value}"
+        self.asked += 1
+        self._jobs.append(
+            {
+                "id": job_id,
+                "task_id": self.task.id,
+                "kind": command.kind.value,
+                "queue": QUEUES[command.kind],
+                "payload": command.payload,
+            }
+        )
+        return events.JobRequested(
+            job_id=job_id,
+            job_kind=command.kind.value,
+            purpose=command.purpose,
+            round=command.round,
+            payload=command.payload,
+        )
+
+    def cancel(self, job_id: str | None) -> None:
+        """Take one open job of the task back, or all of them: heartbeats see it, results come too late."""
+        self._enqueue()  # it may be one of these
+        chosen = [Job.task_id == self.task.id, Job.status.in_(("queued", "running"))]
+        if job_id is not None:
+            chosen.append(Job.id == job_id)
+        # Their outbox rows stay: the relay drops rows of jobs that are not queued, and holds locks on them.
+        closed = {"status": "cancelled", "finished_at": func.now(), "lease_expires_at": None}
+        self.session.execute(update(Job).where(*chosen).values(**closed))
+
+    def write(self) -> None:
+        """Write what was kept."""
+        self._enqueue()
+        self.head.write()
+
+    def _enqueue(self) -> None:
+        leases.enqueue_all(self.session, self._jobs)
+        self._jobs = []

@@ -5,6 +5,7 @@ heartbeats, fences. What a worker answers is a function of the job's payload, so
 a task can differ only if the engine lets them.
 """
 
+import os
 import time
 import zlib
 
@@ -48,8 +49,9 @@ def retrieve(*_: object) -> tuple[str, ...]:
 
 def work(job: Work) -> Record:
     """Answer a job after a while that depends on its id alone."""
-    share = zlib.crc32(job.claim.job_id.encode()) / 2**32
-    time.sleep(SHORTEST + share * (LONGEST - SHORTEST))
+    if "CHAOS_QUICK" not in os.environ:
+        share = zlib.crc32(job.claim.job_id.encode()) / 2**32
+        time.sleep(SHORTEST + share * (LONGEST - SHORTEST))
     with job.database.transaction() as session:
         found: Record = answer(session, job.claim)
         if job.claim.kind == JobKind.TURN:

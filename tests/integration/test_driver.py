@@ -227,7 +227,7 @@ def test_a_process_killed_in_the_middle_of_a_step_loses_nothing(
     database: Database, moment: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (task,) = submit(database)
-    real, count = events.record, 0
+    real, count = events.LogHead.record, 0
 
     def dying(*arguments: Any) -> events.Recorded:
         nonlocal count
@@ -236,7 +236,7 @@ def test_a_process_killed_in_the_middle_of_a_step_loses_nothing(
             raise Killed
         return real(*arguments)
 
-    monkeypatch.setattr(events, "record", dying)
+    monkeypatch.setattr(events.LogHead, "record", dying)
     driver, hands = make_driver(database), Hands(database)
     for _ in range(100):
         try:
