@@ -12,6 +12,7 @@ old form into the new one, so that logs of years ago are still folded. The kind 
 version.
 """
 
+import json
 import math
 import re
 import time
@@ -20,12 +21,13 @@ from decimal import Decimal
 from typing import Any, ClassVar
 
 from pydantic import Field, ValidationError
-from sqlalchemy import func, insert, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from schema.canonical import canonical_json, digest
 from schema.errors import HistoryError, NotFound
 from schema.jobs import Proposal
+from schema.pipeline import Pipeline
 from schema.results import Record
 from schema.tables import Event, Task
 
@@ -312,10 +314,26 @@ def record(session: Session, task_id: int, event: TaskEvent) -> Recorded:
     if task is None:
         raise NotFound(f"no task {task_id}", mend="`opmend status` lists the tasks of a run")
     # In a statement of its own: the one that waits for the lock may have read the clock before it waited.
-    head = LogHead(session, task, now=session.execute(select(func.clock_timestamp())).scalar_one())
+    head = LogHead(task, now=session.execute(select(func.clock_timestamp())).scalar_one())
     recorded = head.record(event)
-    head.write()
+    with Pipeline(session) as pipeline:
+        head.write(pipeline)
+    session.expire(task)
     return recorded
+
+
+_INSERT_EVENTS = b"""
+INSERT INTO events (task_id, sequence, kind, data, at, previous_hash, hash)
+SELECT %(task_id)s, sequence, kind, data, at, previous_hash, hash
+FROM json_to_recordset(CAST(%(rows)s AS json))
+AS r (sequence integer, kind text, data jsonb, at timestamptz, previous_hash text, hash text)
+"""
+# A later resolution changes the outcome, not how long the task took.
+_MOVE_HEAD = b"""
+UPDATE tasks SET last_sequence = %(sequence)s, last_hash = %(hash)s, status = %(status)s, outcome = %(outcome)s,
+    finished_at = coalesce(finished_at, %(finished_at)s), decided_sequence = coalesce(%(decided)s, decided_sequence)
+WHERE id = %(task_id)s
+"""
 
 
 class LogHead:
@@ -324,14 +342,12 @@ class LogHead:
     Until `write` they are nowhere but here, and the task's row is as it was.
 
     Args:
-        session: an open transaction.
-        task: its row is locked, and was read after that.
+        task: its row is locked, and was read after that; `write` does not change the object.
         now: the database's time; a monotonic clock carries it on.
     """
 
-    def __init__(self, session: Session, task: Task, *, now: datetime) -> None:
-        self._session = session
-        self._task = task
+    def __init__(self, task: Task, *, now: datetime) -> None:
+        self._task_id = task.id
         self._now = now
         self._since = time.monotonic()
         self._sequence, self._hash = task.last_sequence, task.last_hash
@@ -352,19 +368,18 @@ class LogHead:
         """
         if self._status == "finished" and not _may_follow(self._outcome, event):
             raise HistoryError(
-                f"task {self._task.id} has finished ({self._outcome}): {event.kind} comes too late"
+                f"task {self._task_id} has finished ({self._outcome}): {event.kind} comes too late"
             )
         at = self._now + timedelta(seconds=time.monotonic() - self._since)
         data = storable(event.model_dump(mode="json"))
         sequence, previous = self._sequence + 1, self._hash
-        chained = event_hash(previous, self._task.id, sequence, event.kind, data, at)
+        chained = event_hash(previous, self._task_id, sequence, event.kind, data, at)
         self._rows.append(
             {
-                "task_id": self._task.id,
                 "sequence": sequence,
                 "kind": event.kind,
                 "data": data,
-                "at": at,
+                "at": at.isoformat(),
                 "previous_hash": previous,
                 "hash": chained,
             }
@@ -374,18 +389,27 @@ class LogHead:
             self._status, self._outcome, self._finished_at = "finished", event.outcome, at
         return Recorded(sequence=sequence, at=at, event=type(event).model_validate(data), hash=chained)
 
-    def write(self) -> None:
-        """Insert the events, and put the task's row at the end of them."""
-        if not self._rows:
-            return
-        self._session.execute(insert(Event), self._rows)
-        self._rows = []
-        task = self._task
-        task.last_sequence, task.last_hash = self._sequence, self._hash
-        task.status, task.outcome = self._status, self._outcome
-        # A later resolution changes the outcome, not how long the task took.
-        task.finished_at = task.finished_at or self._finished_at
-        self._session.flush()
+    def write(self, pipeline: Pipeline, *, decided: int | None = None) -> None:
+        """Send the events, and put the task's row at the end of them.
+
+        Args:
+            pipeline: of the transaction that holds the lock.
+            decided: how far a driver has decided; None for no further than before.
+        """
+        if self._rows:
+            rows = json.dumps(self._rows)
+            pipeline.send(_INSERT_EVENTS, {"task_id": self._task_id, "rows": rows})
+            self._rows = []
+        head = {
+            "task_id": self._task_id,
+            "sequence": self._sequence,
+            "hash": self._hash,
+            "status": self._status,
+            "outcome": self._outcome,
+            "finished_at": self._finished_at,
+            "decided": decided,
+        }
+        pipeline.send(_MOVE_HEAD, head)
 
 
 def _may_follow(outcome: str | None, event: TaskEvent) -> bool:

@@ -5,16 +5,18 @@ it, so a worker that lost its lease (a long pause, a partition, a second deliver
 one that took over. All times are the database's.
 """
 
+import json
 import logging
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import func, insert, or_, select, update
+from sqlalchemy import func, or_, select, update
 from sqlalchemy.orm import Session
 
 from schema import events
 from schema.errors import HistoryError
+from schema.pipeline import Pipeline
 from schema.tables import Job, Outbox, Task
 
 log = logging.getLogger(__name__)
@@ -39,15 +41,24 @@ def enqueue(
 
     The id is deterministic, so asking twice for the same job violates the primary key: a bug shows.
     """
-    row = {"id": job_id, "task_id": task_id, "kind": kind, "queue": queue, "payload": payload}
-    enqueue_all(session, [row])
+    row = {"id": job_id, "kind": kind, "queue": queue, "payload": payload}
+    with Pipeline(session) as pipeline:
+        enqueue_all(pipeline, task_id, [row])
 
 
-def enqueue_all(session: Session, rows: list[dict[str, Any]]) -> None:
-    """As `enqueue` for several jobs, each the columns `id`, `task_id`, `kind`, `queue` and `payload`."""
+_INSERT_JOBS = b"""
+INSERT INTO jobs (id, task_id, kind, queue, payload)
+SELECT id, %(task_id)s, kind, queue, payload
+FROM json_to_recordset(CAST(%(rows)s AS json)) AS r (id text, kind text, queue text, payload jsonb)
+"""
+_INSERT_OUTBOX = b"INSERT INTO outbox (job_id) SELECT json_array_elements_text(CAST(%(ids)s AS json))"
+
+
+def enqueue_all(pipeline: Pipeline, task_id: int, rows: list[dict[str, Any]]) -> None:
+    """As `enqueue` for several jobs of a task, each the columns `id`, `kind`, `queue` and `payload`."""
     if rows:
-        session.execute(insert(Job), rows)
-        session.execute(insert(Outbox), [{"job_id": row["id"]} for row in rows])
+        pipeline.send(_INSERT_JOBS, {"task_id": task_id, "rows": json.dumps(rows)})
+        pipeline.send(_INSERT_OUTBOX, {"ids": json.dumps([row["id"] for row in rows])})
 
 
 def claim(session: Session, job_id: str, *, worker: str, lease_seconds: float) -> Claim | None:

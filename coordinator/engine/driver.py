@@ -38,6 +38,7 @@ from schema.blobs import get_tree
 from schema.database import Database
 from schema.errors import BadInput, HistoryError, InfrastructureError, PositionKeyError
 from schema.events import TaskEvent
+from schema.pipeline import Pipeline
 from schema.queues import QUEUES
 from schema.tables import Job, Task
 
@@ -135,8 +136,7 @@ class Driver:
             step = _Step(session, task, now)
             decided = self._decide(step, state)
             appended = decided.sequence - state.sequence
-            task.decided_sequence = decided.sequence
-            step.write()
+            step.write(decided.sequence)
             cached = _Cached(step.head.hash, decided)
         self._remember(task_id, cached)
         if step.asked and self._on_jobs is not None:
@@ -323,7 +323,7 @@ class _Step:
     def __init__(self, session: Session, task: Task, now: datetime) -> None:
         self.session = session
         self.task = task
-        self.head = events.LogHead(session, task, now=now)
+        self.head = events.LogHead(task, now=now)
         self.asked = 0  # jobs
         self._jobs: list[dict[str, Any]] = []
 
@@ -335,7 +335,6 @@ class _Step:
         self._jobs.append(
             {
                 "id": job_id,
-                "task_id": self.task.id,
                 "kind": command.kind.value,
                 "queue": QUEUES[command.kind],
                 "payload": command.payload,
@@ -351,7 +350,8 @@ class _Step:
 
     def cancel(self, job_id: str | None) -> None:
         """Take one open job of the task back, or all of them: heartbeats see it, results come too late."""
-        self._enqueue()  # it may be one of these
+        with Pipeline(self.session) as pipeline:
+            self._enqueue(pipeline)  # it may be one of these
         chosen = [Job.task_id == self.task.id, Job.status.in_(("queued", "running"))]
         if job_id is not None:
             chosen.append(Job.id == job_id)
@@ -359,11 +359,12 @@ class _Step:
         closed = {"status": "cancelled", "finished_at": func.now(), "lease_expires_at": None}
         self.session.execute(update(Job).where(*chosen).values(**closed))
 
-    def write(self) -> None:
-        """Write what was kept."""
-        self._enqueue()
-        self.head.write()
+    def write(self, decided: int) -> None:
+        """Write what was kept, and how far the task is decided."""
+        with Pipeline(self.session) as pipeline:
+            self._enqueue(pipeline)
+            self.head.write(pipeline, decided=decided)
 
-    def _enqueue(self) -> None:
-        leases.enqueue_all(self.session, self._jobs)
+    def _enqueue(self, pipeline: Pipeline) -> None:
+        leases.enqueue_all(pipeline, self.task.id, self._jobs)
         self._jobs = []

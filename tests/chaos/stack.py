@@ -47,12 +47,13 @@ class Stack:
     Args:
         home: an empty folder with a short name.
         preload: a library for all processes but the servers.
+        small_disk: give Postgres a disk that can be filled, where that is allowed.
     """
 
-    def __init__(self, home: Path, *, preload: Path | None = None) -> None:
+    def __init__(self, home: Path, *, preload: Path | None = None, small_disk: bool = True) -> None:
         self.home = home
         self.postgres = EmbeddedPostgres(home)
-        self.small_disk = _mount(self.postgres.data)
+        self.small_disk = small_disk and _mount(self.postgres.data)
         self.redis = EmbeddedRedis(home)
         self.postgres.start()
         self.redis.start()
@@ -155,10 +156,10 @@ class Stack:
 
 
 @contextmanager
-def stack(*, preload: Path | None = None) -> Iterator[Stack]:
+def stack(*, preload: Path | None = None, small_disk: bool = True) -> Iterator[Stack]:
     """A stack in a temporary folder."""
     home = Path(tempfile.mkdtemp(prefix="oc-"))
-    made = Stack(home, preload=preload)
+    made = Stack(home, preload=preload, small_disk=small_disk)
     try:
         yield made
     finally:
