@@ -140,7 +140,7 @@ def _long_log() -> Measure:
         name="Add", level="L1", category="elementwise", arm="debug-no-adaptive", model="some/model", trial=0,
         tree="base", compact=(0, 1), full=(0, 1, 2), seed=5, thresholds=Thresholds().frozen(),
         bounds=Bounds(
-            rounds=LONG_LOG, turns_per_task=LONG_LOG, precision_rounds=LONG_LOG, wall_seconds=1e9
+            turns_per_session=LONG_LOG, turns_per_task=LONG_LOG, soft_turns=LONG_LOG, wall_seconds=1e9
         ).frozen(),
     )  # fmt: skip
     story = Story(created, retrieve=lambda _: ())
@@ -151,10 +151,8 @@ def _long_log() -> Measure:
             case JobKind.COMPILE:
                 return Compilation(ok=True, artifact="so")
             case JobKind.TURN:
-                detail = {"direction": "d", "explanation": "x"}
-                return TurnResult(
-                    tree=f"tree {next(fresh)}", transcript="t", request=ToolRequest.SUBMIT, detail=detail
-                )
+                # A session that edits and compiles for ever: rounds are few by their bound, turns are many.
+                return TurnResult(tree=f"tree {next(fresh)}", transcript="t", request=ToolRequest.COMPILE)
             case _:
                 asked = tuple(job.payload["indices"])
                 cases = tuple(
