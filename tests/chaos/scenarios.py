@@ -31,6 +31,7 @@ from tests.chaos.stack import Stack, crash_postgres, kill_group, postmaster, wai
 RANDOM_KILLS = 500
 # Tasks of a small and of a large round of runs: with rewrites alone, and with a model.
 SMALL, LARGE = (2, 1), (12, 6)
+MESSAGES = 1_500  # that nobody needs: each costs a worker a look into the store
 LONGEST_GAP = 10.0  # seconds without a decision after a coordinator was killed
 PATIENCE = 2.5  # seconds until a point that nobody came by is provoked
 
@@ -423,6 +424,8 @@ def deliveries(stack: Stack, peace: Undisturbed, *, seed: int = 21) -> Iterator[
 
     def deliver() -> None:
         nonlocal sent
+        if sent >= MESSAGES:
+            return
         with stack.database.transaction() as session:
             query = select(Job.id, Job.queue).join(Task, Task.id == Job.task_id)
             jobs = list(session.execute(query.where(Task.run_id.in_(runs.values()))).tuples())
