@@ -18,7 +18,7 @@ app = celery_app("opmend-npu", settings.broker_url or "redis://127.0.0.1:6379/0"
 @cache
 def database() -> Database:
     """This process' connection pool; made after the pool child has forked."""
-    return Database(settings.require_database_url(), pool_size=2)
+    return Database(settings.require_worker_database_url(), pool_size=2)
 
 
 def _execute(job_id: str) -> None:

@@ -11,6 +11,7 @@ from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DisconnectionError, InternalError, OperationalError
 from sqlalchemy.orm import Session
 
+from schema import roles
 from schema.errors import BadInput, DatabaseUnavailable
 
 READ_ONLY, DISK_FULL = "25006", "53100"  # SQLSTATE: read_only_sql_transaction, disk_full
@@ -140,15 +141,44 @@ class Database:
                 try:
                     alembic.command.upgrade(config, "head")
                     connection.commit()
+                    roles.install(connection)
+                    connection.commit()
                 finally:
                     connection.execute(text("SELECT pg_advisory_unlock(hashtext('opmend migrations'))"))
                     connection.commit()
         except (OperationalError, InternalError) as error:
             raise self._unavailable(error) from error
 
+    def grant_roles(self) -> bool:
+        """Put the roles in force if they are not; returns whether they are.
+
+        Raises:
+            DatabaseUnavailable: Postgres refused the connection or broke it.
+        """
+        with self._connected() as connection:
+            return not roles.missing(connection) or roles.install(connection)
+
+    def missing_roles(self) -> list[str]:
+        """The roles of opmend that are not in force here."""
+        with self._connected() as connection:
+            return roles.missing(connection)
+
+    def in_force(self) -> str:
+        """As whom this process is here, and under which role of opmend, for people."""
+        with self._connected() as connection:
+            return roles.in_force(connection)
+
     def close(self) -> None:
         """Give all connections back."""
         self.engine.dispose()
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        try:
+            with self.engine.begin() as connection:
+                yield connection
+        except (OperationalError, InternalError) as error:
+            raise self._unavailable(error) from error
 
     def _unavailable(self, error: OperationalError | InternalError) -> DatabaseUnavailable:
         cause = str(error.orig).strip().splitlines()

@@ -3,23 +3,33 @@
 The fence is a number that grows with each claim. Every later write of that claim is conditional on
 it, so a worker that lost its lease (a long pause, a partition, a second delivery) can't overwrite the
 one that took over. All times are the database's.
+
+A fence can be guessed, so a claim is also given a random token, and has to show both. The writes are functions of the
+database (`schema.migrations.claiming`), the same ones whatever the role: a worker's role can't touch jobs, events and
+tasks in another way (`schema.roles`). Lock order is task, then job, there and in the driver: no two can deadlock.
 """
 
 import json
 import logging
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
-from sqlalchemy import func, or_, select, update
+from sqlalchemy import Result, func, select, text
 from sqlalchemy.orm import Session
 
 from schema import events
-from schema.errors import HistoryError
+from schema.canonical import canonical_json
 from schema.pipeline import Pipeline
-from schema.tables import Job, Outbox, Task
+from schema.tables import Job
 
 log = logging.getLogger(__name__)
+
+_CLAIM = text("SELECT * FROM opmend_claim(:job, :worker, :lease)")
+_RENEW = text("SELECT opmend_renew(:job, :fence, :token, :lease)")
+_FINISH = text("SELECT opmend_finish(:job, :fence, :token, :result)")
+_LOSE = text("SELECT opmend_lose(:job, :fence, :token, :reason, :most)")
+_EXPIRE = text("SELECT opmend_expire(:job, :fence, :reason, :most)")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +42,8 @@ class Claim:
     payload: dict[str, Any]
     fence: int
     attempt: int
+    # Known to whoever made this claim; the sweeper's claims have none.
+    token: UUID | None = field(default=None, compare=False, repr=False)
 
 
 def enqueue(
@@ -63,59 +75,31 @@ def enqueue_all(pipeline: Pipeline, task_id: int, rows: list[dict[str, Any]]) ->
 
 def claim(session: Session, job_id: str, *, worker: str, lease_seconds: float) -> Claim | None:
     """Take a job, or None: it is finished, cancelled, unknown, or another worker's lease is alive."""
-    row = session.execute(
-        update(Job)
-        .where(Job.id == job_id)
-        .where(or_(Job.status == "queued", (Job.status == "running") & (Job.lease_expires_at < func.now())))
-        .values(
-            status="running",
-            fence=Job.fence + 1,
-            attempts=Job.attempts + 1,
-            worker=worker,
-            started_at=func.now(),
-            lease_expires_at=func.now() + timedelta(seconds=lease_seconds),
-        )
-        .returning(Job.id, Job.task_id, Job.kind, Job.payload, Job.fence, Job.attempts)
-    ).one_or_none()
+    row = session.execute(_CLAIM, {"job": job_id, "worker": worker, "lease": lease_seconds}).one_or_none()
     if row is None:
         return None
+    session.expire_all()  # rows that this session has read may be others now
     return Claim(
-        job_id=row.id,
+        job_id=job_id,
         task_id=row.task_id,
         kind=row.kind,
         payload=row.payload,
         fence=row.fence,
         attempt=row.attempts,
+        token=row.token,
     )
 
 
 def renew(session: Session, held: Claim, *, lease_seconds: float) -> bool:
     """Heartbeat: keep the lease. False means it is lost, or the job was cancelled: stop working."""
-    done = session.execute(
-        update(Job)
-        .where(Job.id == held.job_id, Job.fence == held.fence, Job.status == "running")
-        .values(lease_expires_at=func.now() + timedelta(seconds=lease_seconds))
-        .returning(Job.id)
-    ).one_or_none()
-    return done is not None
+    return bool(session.execute(_RENEW, {**_shown(held), "lease": lease_seconds}).scalar_one())
 
 
 def complete(session: Session, held: Claim, result: dict[str, Any]) -> bool:
-    """Write a result and its event, if this claim still holds. False: the result came late and is dropped.
-
-    Lock order is task, then job, here, in `lose` and in the driver: no two of them can deadlock.
-    """
-    _lock_task(session, held.task_id)
+    """Write a result and its event, if this claim still holds. False: the result came late and is dropped."""
     # A candidate's values and texts may hold what jsonb refuses: NUL, NaN, infinity.
-    result = events.storable(result)
-    if not _close(session, held, status="done", result=result):
-        return False
-    try:
-        events.append(session, held.task_id, events.JobFinished(job_id=held.job_id, result=result))
-    except HistoryError:
-        log.info("late result of job %s: its task has finished", held.job_id)
-        return False
-    return True
+    text_of_result = canonical_json(events.storable(result)).decode()
+    return _said(session, held, session.execute(_FINISH, {**_shown(held), "result": text_of_result}))
 
 
 def lose(
@@ -124,41 +108,16 @@ def lose(
     """Give a job back after an infrastructure failure; after `most_attempts` it fails for good.
 
     Args:
-        only_expired: the sweeper's way: do nothing if a heartbeat came in between.
+        only_expired: the sweeper's way, which has no token: do nothing if a heartbeat came in between.
 
     Returns whether this claim still held.
     """
-    _lock_task(session, held.task_id)
+    why = {"reason": events.storable(reason), "most": most_attempts}
     if only_expired:
-        still = session.execute(
-            select(Job.id)
-            .where(Job.id == held.job_id, Job.fence == held.fence, Job.lease_expires_at < func.now())
-            .with_for_update()
-        ).one_or_none()
-        if still is None:
-            return False
-    if held.attempt < most_attempts:
-        done = session.execute(
-            update(Job)
-            .where(Job.id == held.job_id, Job.fence == held.fence, Job.status == "running")
-            .values(status="queued", lease_expires_at=None, worker=None)
-            .returning(Job.id)
-        ).one_or_none()
-        if done is not None:
-            session.add(Outbox(job_id=held.job_id))
-            session.flush()
-        return done is not None
-    if not _close(session, held, status="failed", result={"reason": reason}):
-        return False
-    try:
-        events.append(
-            session,
-            held.task_id,
-            events.JobFailed(job_id=held.job_id, reason=reason, attempts=held.attempt),
+        return _said(
+            session, held, session.execute(_EXPIRE, {"job": held.job_id, "fence": held.fence, **why})
         )
-    except HistoryError:
-        return False
-    return True
+    return _said(session, held, session.execute(_LOSE, {**_shown(held), **why}))
 
 
 def expired(session: Session, *, most: int = 100) -> list[Claim]:
@@ -182,17 +141,16 @@ def expired(session: Session, *, most: int = 100) -> list[Claim]:
     ]
 
 
-def _lock_task(session: Session, task_id: int) -> None:
-    session.execute(select(Task.id).where(Task.id == task_id).with_for_update())
+def _shown(held: Claim) -> dict[str, Any]:
+    return {"job": held.job_id, "fence": held.fence, "token": held.token}
 
 
-def _close(session: Session, held: Claim, *, status: str, result: dict[str, Any]) -> bool:
-    done = session.execute(
-        update(Job)
-        .where(Job.id == held.job_id, Job.fence == held.fence, Job.status == "running")
-        .values(status=status, finished_at=func.now(), lease_expires_at=None, result=result)
-        .returning(Job.id)
-    ).one_or_none()
-    if done is None:
-        log.info("late result of job %s under fence %s dropped", held.job_id, held.fence)
-    return done is not None
+def _said(session: Session, held: Claim, answer: Result[Any]) -> bool:
+    """Whether a claim still held, by what the function says."""
+    said = answer.scalar_one()
+    session.expire_all()  # as after a claim
+    if said == "late":
+        log.info("job %s is no longer held under fence %s: dropped", held.job_id, held.fence)
+    elif said == "finished":
+        log.info("late result of job %s: its task has finished", held.job_id)
+    return bool(said == "kept")

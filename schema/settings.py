@@ -38,6 +38,10 @@ class Settings(BaseSettings):
         validation_alias="DATABASE_URL",
         description="A Postgres to use instead of the embedded one, as postgresql://…",
     )
+    worker_database_url: str | None = Field(
+        default=None,
+        description="The same Postgres for workers, as a login of the role opmend_worker; DATABASE_URL if unset.",
+    )
     broker_url: str | None = Field(
         default=None,
         validation_alias="BROKER_URL",
@@ -104,6 +108,14 @@ class Settings(BaseSettings):
         if self.database_url is None:
             raise BadInput("DATABASE_URL is not set", mend="set it, or start workers with `opmend up`")
         return self.database_url
+
+    def require_worker_database_url(self) -> str:
+        """The URL of a worker process: its own one, or DATABASE_URL.
+
+        Raises:
+            BadInput: neither is set.
+        """
+        return self.worker_database_url or self.require_database_url()
 
     @property
     def root(self) -> Path:

@@ -42,8 +42,11 @@ def coordinator() -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stopping.set())
     with services(settings, broker=True) as found:
+        database = Database(found.database_url)
+        # An administrator may have made them since the last migration.
+        database.grant_roles()
         serve(
-            Database(found.database_url),
+            database,
             broker_url=str(found.broker_url),
             stop=stopping,
             most_attempts=settings.job_attempts,
@@ -56,7 +59,8 @@ def worker(
 ) -> None:
     """Start a worker on this machine: llm proposes, compile builds, npu validates.
 
-    It needs DATABASE_URL and BROKER_URL, or the embedded servers of `opmend up` in the same folder.
+    It needs OPMEND_WORKER_DATABASE_URL (or DATABASE_URL) and BROKER_URL, or the embedded servers of `opmend up` in
+    the same folder.
     """
     from coordinator.local.lifetime import die_with_supervisor
     from coordinator.local.services import services
@@ -70,14 +74,17 @@ def worker(
     application, queue = ROLES[role]
     arguments = [sys.executable, "-m", "celery", "--skip-checks", "-A", application, "worker", "-Q", queue]
     arguments += ["-c", "1", "-n", f"{name or role}@%h", "--loglevel", "INFO", "--without-mingle"]
-    if settings.database_url and settings.broker_url:
-        os.execve(arguments[0], arguments, {**os.environ, **_celery_environment()})
+    database_url = settings.worker_database_url or settings.database_url
+    if database_url and settings.broker_url:
+        # A worker is not told how others reach the database.
+        environment = {**os.environ, "DATABASE_URL": database_url, **_celery_environment()}
+        os.execve(arguments[0], arguments, environment)
     # Embedded servers: stay, so that they live as long as this worker.
     import subprocess
 
     with services(settings, broker=True) as found:
         process = subprocess.Popen(
-            arguments, env={**os.environ, **found.environment(), **_celery_environment()}
+            arguments, env={**os.environ, **found.worker_environment(), **_celery_environment()}
         )
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: process.terminate())

@@ -40,6 +40,7 @@ def examine(settings: Settings) -> list[Check]:
         _python,
         _parts,
         lambda: _servers(settings),
+        lambda: _roles(settings),
         _compiler,
         _torch,
         lambda: _sandbox(settings),
@@ -86,6 +87,28 @@ def _servers(settings: Settings) -> Check:
             return Check(name="servers", works=True, found=f"Postgres {version} {where}, Redis {broker}")
     except OpmendError as error:
         return Check(name="servers", works=False, found=error.what, mend=error.mend or "")
+
+
+def _roles(settings: Settings) -> Check:
+    mend = "give workers a login of the role opmend_worker (docs/store.md, Roles): OPMEND_WORKER_DATABASE_URL"
+    try:
+        with services(settings, broker=True) as found:
+            said = {}
+            for who, url in (("commands", found.database_url), ("workers", found.worker_database_url)):
+                database = Database(url, pool_size=1)
+                said[who] = database.in_force()
+                absent = database.missing_roles()
+                database.close()
+    except OpmendError as error:
+        return Check(name="roles", works=False, found=error.what, mend=error.mend or "", needed=False)
+    told = ", ".join(f"{who} as {role}" for who, role in said.items())
+    if absent:
+        told += f"; not in force: {', '.join(absent)}"
+        mend = (
+            "let an administrator create them, then start `opmend coordinator`; else all works as the owner"
+        )
+    works = not absent and "(owner)" not in said["workers"]
+    return Check(name="roles", works=works, found=told, mend="" if works else mend, needed=False)
 
 
 def _compiler() -> Check:

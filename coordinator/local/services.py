@@ -29,10 +29,12 @@ class Services:
 
     Attributes:
         database_url, broker_url: as DATABASE_URL and BROKER_URL for other processes.
+        worker_database_url: the same database as workers reach it.
         embedded_postgres, embedded_redis: whether we run them.
     """
 
     database_url: str
+    worker_database_url: str
     broker_url: str | None
     embedded_postgres: bool
     embedded_redis: bool
@@ -43,6 +45,14 @@ class Services:
         if self.broker_url is not None:
             found["BROKER_URL"] = self.broker_url
         return found
+
+    def worker_environment(self) -> dict[str, str]:
+        """The same for a worker, which is not told how others reach the database."""
+        found = {
+            "DATABASE_URL": self.worker_database_url,
+            "OPMEND_WORKER_DATABASE_URL": self.worker_database_url,
+        }
+        return {**self.environment(), **found}
 
 
 def prepare_home(root: Path) -> None:
@@ -89,6 +99,7 @@ def services(settings: Settings, *, broker: bool = False) -> Iterator[Services]:
         _migrate(settings.database_url)
         yield Services(
             database_url=settings.database_url,
+            worker_database_url=settings.worker_database_url or settings.database_url,
             broker_url=settings.broker_url,
             embedded_postgres=False,
             embedded_redis=False,
@@ -103,10 +114,16 @@ def services(settings: Settings, *, broker: bool = False) -> Iterator[Services]:
                 postgres.start()
             if redis is not None:
                 redis.start()
-            _migrate(postgres.url if postgres else str(settings.database_url))
+            url = postgres.url if postgres else str(settings.database_url)
+            _migrate(url)
+            # Commands that need no broker start no workers.
+            worker_url = settings.worker_database_url or (
+                postgres.worker_url() if postgres and broker else url
+            )
         try:
             yield Services(
-                database_url=postgres.url if postgres else str(settings.database_url),
+                database_url=url,
+                worker_database_url=worker_url,
                 broker_url=redis.url if redis else settings.broker_url,
                 embedded_postgres=postgres is not None,
                 embedded_redis=redis is not None,

@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 STATE_FILE = "stack.json"
 STOP_GRACE = 15.0
 WARM_GRACE = 1.5
+COORDINATOR = "coordinator"
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0
 SERVERS_EVERY = 1.0
 
@@ -50,7 +51,7 @@ class Child:
 def commands(settings: Settings, *, npu_workers: int | None = None) -> dict[str, list[str]]:
     """The processes of a stack by name, as commands of ours."""
     python = [sys.executable, "-m", "coordinator.cli"]
-    found = {"coordinator": [*python, "coordinator"]}
+    found = {COORDINATOR: [*python, "coordinator"]}
     counts = {
         "llm": settings.llm_workers,
         "compile": settings.compile_workers,
@@ -70,6 +71,7 @@ class Supervisor:
         root: the home; logs go to logs/ in it.
         wanted: name → command.
         environment: variables of the processes, whole.
+        of_workers: what differs in those of workers.
         revive: starts servers again that have died; called once a second.
     """
 
@@ -78,12 +80,14 @@ class Supervisor:
         root: Path,
         wanted: dict[str, list[str]],
         environment: dict[str, str],
+        of_workers: dict[str, str],
         revive: Callable[[], None] = lambda: None,
     ) -> None:
         self.root = root
         self._revive = revive
         self._looked = time.monotonic()
         self.environment = environment
+        self.of_workers = of_workers
         self.children = [Child(name=name, command=command) for name, command in wanted.items()]
         self.stopping = threading.Event()
 
@@ -120,7 +124,9 @@ class Supervisor:
             with open(self.root / "logs" / f"{child.name}.log", "ab") as output:
                 child.process = subprocess.Popen(
                     child.command,
-                    env=self.environment,
+                    env=self.environment
+                    if child.name == COORDINATOR
+                    else {**self.environment, **self.of_workers},
                     stdin=subprocess.DEVNULL,
                     stdout=output,
                     stderr=subprocess.STDOUT,
@@ -203,6 +209,7 @@ def main(arguments: list[str]) -> None:
             settings.root,
             commands(settings, npu_workers=npu_workers),
             environment,
+            found.worker_environment(),
             revive=lambda: revive(settings.root, found),
         )
         for number in (signal.SIGTERM, signal.SIGINT):

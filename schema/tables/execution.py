@@ -108,7 +108,8 @@ class Job(Base):
     """One unit on a queue.
 
     status: queued → running → done | failed | cancelled; running → queued when its lease runs out.
-    A worker's writes count only under its own fence: a result under an older one is late.
+    A worker's writes count only under its own fence: a result under an older one is late. Workers change a job
+    through the functions of `schema.migrations.claiming` alone.
     """
 
     __tablename__ = "jobs"
@@ -130,6 +131,9 @@ class Job(Base):
     fence: Mapped[int] = mapped_column(BigInteger, server_default="0")
     attempts: Mapped[int] = mapped_column(Integer, server_default="0")
     worker: Mapped[str | None]
+    claim_hash: Mapped[bytes | None] = mapped_column(
+        LargeBinary, doc="SHA-256 of the token that the claim was given; the worker shows the token itself"
+    )
     lease_expires_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))
     created_at: Mapped[Now]
     started_at: Mapped[datetime | None] = mapped_column(DateTime(timezone=True))

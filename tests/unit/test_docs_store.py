@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from coordinator.cli.processes import ROLES
+from coordinator.cli import processes
 from schema.events import EVENTS
 from schema.migrations import history, sealing
 from schema.queues import QUEUES
+from schema.roles import FUNCTIONS, GRANTS, ROLES, Grant
 from schema.settings import Settings
 from schema.tables import Base
 
@@ -44,6 +45,22 @@ def test_the_page_says_which_tables_are_append_only() -> None:
     assert told == {*history.APPEND_ONLY, *sealing.APPEND_ONLY}
 
 
+def test_the_page_says_what_each_role_may_do() -> None:
+    told = rows(STORE, "Roles")
+    tables = {
+        name: Grant(
+            **dict(zip(ROLES, ("" if said == "nothing" else said for said in cells[1:]), strict=True))
+        )
+        for name, cells in told.items()
+        if not name.startswith("opmend_")
+    }
+    assert tables == GRANTS
+    functions = {
+        name: tuple(cells[1].split(", ")) for name, cells in told.items() if name.startswith("opmend_")
+    }
+    assert functions == FUNCTIONS
+
+
 def test_every_event_is_listed_and_none_is_invented() -> None:
     assert set(rows(STORE, "Events")) == set(EVENTS)
 
@@ -59,7 +76,7 @@ def test_every_queue_is_listed_with_its_jobs() -> None:
     for kind, queue in QUEUES.items():
         real.setdefault(queue, set()).add(kind.value)
     assert told == real
-    assert {queue for _, queue in ROLES.values()} == set(real)
+    assert {queue for _, queue in processes.ROLES.values()} == set(real)
 
 
 def settings_rows() -> dict[str, list[str]]:
