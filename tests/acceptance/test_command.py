@@ -84,6 +84,9 @@ def test_doctor_finds_this_machine_whole(opmend: Opmend) -> None:
         check["name"] for check in found["checks"]
     }
     assert all(check["works"] for check in found["checks"] if check["needed"])
+    (roles,) = (check for check in found["checks"] if check["name"] == "roles")
+    assert roles["works"], roles
+    assert "workers as opmend_embedded_worker (opmend_worker)" in roles["found"]
 
 
 def test_a_missing_compiler_gets_one_line_that_says_how_to_get_it(opmend: Opmend, tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from schema.jobs import CompilePayload, JobKind
 from schema.migrations import claiming
 from schema.results import Compilation, FailureType
 from schema.tables import Base, Blob, Device, Event, Job, ModelCall, Task
+from tests.support.played import play
 from tests.support.tasks import bare_task
 
 TABLES = sorted(Base.metadata.tables)
@@ -402,6 +403,16 @@ def test_a_worker_gives_back_and_fails_what_it_holds(database: Database, worker:
         assert events.verify_chain(session, task) == 1
 
 
+def test_the_database_makes_these_two_events_as_this_version_has_them() -> None:
+    """Whoever changes one of them changes `schema.migrations.claiming` in a migration as well."""
+    made = {one.kind: sorted(one.model_fields) for one in (events.JobFinished, events.JobFailed)}
+    assert made == {"job_finished": ["job_id", "result"], "job_failed": ["attempts", "job_id", "reason"]}
+    for kind, fields in made.items():
+        body = claiming.FINISH if kind == "job_finished" else claiming.RELEASE
+        assert f"'{kind}'" in body
+        assert all(f"'{field}'" in body for field in fields)
+
+
 def test_the_chain_of_the_database_is_the_chain_of_the_code(database: Database, task: int) -> None:
     wild = {
         "zero": -0.0,
@@ -479,6 +490,23 @@ def test_the_coordinator_needs_no_owner(
         assert events.verify_chain(session, task) == 2
     refused(coordinator, "UPDATE events SET kind = 'x'")
     refused(coordinator, "DELETE FROM jobs")
+
+
+def test_a_task_is_played_to_its_end_without_the_owner(
+    database: Database, as_role: Callable[[str], Database], login: Callable[[str], tuple[str, str]]
+) -> None:
+    """Submit, driver, store and jobs, by one login that is coordinator and worker."""
+    both = as_role("coordinator")
+    with database.transaction() as session:
+        session.execute(text(f"GRANT opmend_worker TO {login('coordinator')[0]}"))
+    try:
+        (played,) = play(both, "Add", model="some-model")
+    finally:
+        with database.transaction() as session:
+            session.execute(text(f"REVOKE opmend_worker FROM {login('coordinator')[0]}"))
+    with database.transaction() as session:
+        assert session.get_one(Task, played).outcome == "passed"
+        assert events.verify_chain(session, played) > 20
 
 
 def test_who_is_bound_by_what_can_be_told(
