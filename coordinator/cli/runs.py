@@ -38,6 +38,7 @@ def submit(
     ] = None,
     trials: Annotated[int, typer.Option(min=1, help="Independent tasks an operator.")] = 1,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first N operators.")] = None,
+    priority: Annotated[int, typer.Option(help="Higher goes first; runs of the same share alike.")] = 0,
     json: Json = False,
 ) -> None:
     """Put a run of a cohort into the store; a running stack (`opmend up`) works on it."""
@@ -48,7 +49,13 @@ def submit(
     settings = Settings.load()
     with services(settings) as found:
         submission = submit_run(
-            found.database_url, cohort, arm=arm, model=model or settings.model, trials=trials, limit=limit
+            found.database_url,
+            cohort,
+            arm=arm,
+            model=model or settings.model,
+            trials=trials,
+            limit=limit,
+            priority=priority,
         )
     if json:
         print_json({"run": submission.run, "tasks": submission.tasks})
@@ -57,7 +64,14 @@ def submit(
 
 
 def submit_run(
-    database_url: str, cohort: str, *, arm: str, model: str, trials: int, limit: int | None
+    database_url: str,
+    cohort: str,
+    *,
+    arm: str,
+    model: str,
+    trials: int,
+    limit: int | None,
+    priority: int = 0,
 ) -> Submission:
     """Load, freeze and store a run. All bad input is found here, before anything is written.
 
@@ -75,7 +89,7 @@ def submit_run(
     database = Database(database_url, pool_size=1)
     try:
         with database.transaction() as session:
-            run = store_run(session, frozen, arm=arm, model=model, trials=trials)
+            run = store_run(session, frozen, arm=arm, model=model, trials=trials, priority=priority)
     finally:
         database.close()
     tasks = len(frozen.operators) * trials

@@ -23,6 +23,7 @@ def submit_run(
     model: str = KB_MODEL,
     trials: int = 1,
     limit: int | None = None,
+    priority: int = 0,
     bounds: Bounds | None = None,
     thresholds: Thresholds | None = None,
     toolchain: str = "sim",
@@ -37,6 +38,7 @@ def submit_run(
         model: "kb", or a model name that LiteLLM knows.
         trials: independent tasks for each operator.
         limit: only the first so many operators.
+        priority: a run of a higher one is served first; runs of the same share alike.
         bounds: hard bounds; the paper's if left out.
         thresholds: of the adaptive rules.
         toolchain: what compile jobs build with.
@@ -58,7 +60,7 @@ def submit_run(
         raise BadInput(f"a limit of {limit} operators", mend="use 1 or more, or leave it out")
     operators = cohort.operators[:limit]
     _check(cohort.name, operators)
-    run = Run(cohort_id=_cohort(session, cohort), arm=arm, model=model, trials=trials)
+    run = Run(cohort_id=_cohort(session, cohort), arm=arm, model=model, trials=trials, priority=priority)
     session.add(run)
     session.flush()
     for trial in range(trials):

@@ -11,6 +11,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     DateTime,
+    FetchedValue,
     Float,
     ForeignKey,
     Index,
@@ -51,6 +52,9 @@ class Run(Base):
     arm: Mapped[str]
     model: Mapped[str] = mapped_column(doc="'kb' for zero-token rewrites alone, else a LiteLLM model name")
     trials: Mapped[int] = mapped_column(Integer)
+    priority: Mapped[int] = mapped_column(
+        Integer, server_default="0", doc="a run of a higher one is served first; runs of the same share alike"
+    )
     created_at: Mapped[Now]
 
 
@@ -142,14 +146,20 @@ class Job(Base):
 
 
 class Outbox(Base):
-    """A job still to be published on its queue. The relay deletes a row once Redis has it."""
+    """A job still to be published on its queue. The relay deletes a row once Redis has it.
+
+    A trigger fills `run_id` and `queue` from the job.
+    """
 
     __tablename__ = "outbox"
+    __table_args__ = (Index("ix_outbox_share", "queue", "run_id", "id"),)
 
     id: Mapped[Id]
     job_id: Mapped[str] = mapped_column(
         Text(collation="C"), ForeignKey("jobs.id", ondelete="RESTRICT"), index=True
     )
+    run_id: Mapped[int] = mapped_column(BigInteger, server_default=FetchedValue())
+    queue: Mapped[str] = mapped_column(server_default=FetchedValue())
     created_at: Mapped[Now]
 
 

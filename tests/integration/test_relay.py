@@ -5,17 +5,20 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from redis import Redis
-from sqlalchemy import func, select
+from sqlalchemy import func, select, text
 
+from coordinator.engine import relay as relay_module
+from coordinator.engine.fair_share import LEAST_DEPTH
 from coordinator.engine.relay import Relay
 from coordinator.engine.sweeper import Sweeper
 from schema import leases
 from schema.database import Database
 from schema.errors import BrokerUnavailable
-from schema.tables import Job, Outbox
+from schema.tables import Job, Outbox, Run, Task
 from tests.support.tasks import bare_task
 
 
@@ -39,12 +42,14 @@ def relay(database: Database, broker_url: str) -> Iterator[Relay]:
     relay.close()
 
 
-def enqueue(database: Database, count: int) -> None:
+def enqueue(database: Database, count: int, name: str = "j", *, priority: int = 0) -> None:
+    """Put jobs of a run of their own into the outbox."""
     with database.transaction() as session:
         task = bare_task(session)
+        session.get_one(Run, session.get_one(Task, task).run_id).priority = priority
         for number in range(count):
             leases.enqueue(
-                session, job_id=f"j{number}", task_id=task, kind="compile", queue="compile", payload={}
+                session, job_id=f"{name}{number}", task_id=task, kind="compile", queue="compile", payload={}
             )
 
 
@@ -107,11 +112,95 @@ def test_two_relays_publish_each_row_once(
     threads = [threading.Thread(target=one.run, args=(stop,)) for one in (relay, other)]
     for thread in threads:
         thread.start()
-    deadline = time.monotonic() + 20
-    while left(database) and time.monotonic() < deadline:
+    taken: list[str] = []
+    deadline = time.monotonic() + 30
+    while len(taken) < 40 and time.monotonic() < deadline:
+        # Nobody takes a message before the queue has stood for a moment: it must not grow past its depth, twice.
         time.sleep(0.02)
+        assert redis.llen("compile") <= 2 * LEAST_DEPTH
+        message = redis.rpop("compile")
+        if message is not None:
+            taken.append(json.loads(message)["headers"]["id"])
     stop.set()
     for thread in threads:
         thread.join()
     other.close()
-    assert redis.llen("compile") == 40
+    assert sorted(taken) == sorted(f"j{number}" for number in range(40))
+    assert left(database) == 0
+
+
+def standing(redis: Redis) -> list[str]:
+    """The jobs in the queue, in the order in which workers take them."""
+    return [json.loads(message)["headers"]["id"] for message in reversed(redis.lrange("compile", 0, -1))]
+
+
+def test_a_small_run_does_not_wait_for_a_large_one(database: Database, redis: Redis, relay: Relay) -> None:
+    enqueue(database, 500, "large")
+    relay.publish()
+    assert len(standing(redis)) == LEAST_DEPTH  # the rest waits where it can be overtaken
+    enqueue(database, 3, "small")
+    for _ in range(4):
+        redis.rpop("compile")
+    relay.publish()
+    assert standing(redis)[4:] == ["small0", "small1", "small2", "large8"]
+
+
+def test_what_others_put_into_a_queue_does_not_stop_the_relay(
+    database: Database, redis: Redis, relay: Relay
+) -> None:
+    enqueue(database, 2)
+    for message in (b"garbage", b"[]", b'{"headers": null}', b"\xff\x00"):
+        redis.lpush("compile", message)
+    assert relay.publish() == 2
+    assert redis.llen("compile") == 6
+
+
+def test_a_run_of_a_higher_priority_goes_first(database: Database, redis: Redis, relay: Relay) -> None:
+    enqueue(database, 20, "common")
+    enqueue(database, 5, "urgent", priority=1)
+    relay.publish()
+    assert sorted(standing(redis)[:5]) == [f"urgent{number}" for number in range(5)]
+
+
+def test_the_depth_grows_with_the_jobs_that_run(database: Database, redis: Redis, relay: Relay) -> None:
+    enqueue(database, 60)
+    with database.transaction() as session:
+        for number in range(10):
+            session.get_one(Job, f"j{number}").status = "running"
+    relay.publish()
+    relay.publish()
+    assert len(standing(redis)) == 20
+
+
+def test_who_is_next_is_found_without_reading_the_whole_outbox(
+    database: Database, redis: Redis, relay: Relay
+) -> None:
+    enqueue(database, 1, "few")
+    enqueue(database, 1, "many")
+    with database.transaction() as session:
+        task = session.get_one(Job, "many0").task_id
+        session.execute(
+            text(
+                "INSERT INTO jobs (id, task_id, kind, queue, payload) "
+                "SELECT 'filler' || n, :task, 'compile', 'compile', '{}' FROM generate_series(1, 30000) n"
+            ),
+            {"task": task},
+        )
+        session.execute(text("INSERT INTO outbox (job_id) SELECT id FROM jobs WHERE id LIKE 'filler%'"))
+        session.execute(text("ANALYZE outbox"))
+        session.execute(text("ANALYZE jobs"))
+    with database.transaction() as session:
+        plan = session.execute(
+            text(f"EXPLAIN (ANALYZE, FORMAT JSON) {relay_module._SHARES.text}"),
+            {"queue": "compile", "most": 256},
+        ).scalar_one()
+    assert rows_read(plan[0]["Plan"], "outbox") < 1_000
+
+
+def rows_read(plan: dict[str, Any], table: str) -> float:
+    """How many rows of a table all nodes of a plan gave or threw away."""
+    own = 0.0
+    if plan.get("Relation Name") == table:
+        thrown = plan.get("Rows Removed by Filter", 0) + plan.get("Rows Removed by Index Recheck", 0)
+        own = (plan["Actual Rows"] + thrown) * plan["Actual Loops"]
+    return own + sum(rows_read(child, table) for child in plan.get("Plans", ()))
