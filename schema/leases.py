@@ -150,7 +150,7 @@ def _said(session: Session, held: Claim, answer: Result[Any]) -> bool:
     said = answer.scalar_one()
     session.expire_all()  # as after a claim
     if said == "late":
-        log.info("job %s is no longer held under fence %s: dropped", held.job_id, held.fence)
+        log.info("late result of job %s under fence %s dropped: the claim is over", held.job_id, held.fence)
     elif said == "finished":
         log.info("late result of job %s: its task has finished", held.job_id)
     return bool(said == "kept")

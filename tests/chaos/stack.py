@@ -93,7 +93,11 @@ class Stack:
                 continue
             if member.pid:
                 kill_group(member.pid)  # a pool child may outlive its parent
-            member.pid = self.nursery.start(member.role, member.name, {**self.environment, **member.orders})
+            environment = {**self.environment, **member.orders}
+            if member.role == "worker":
+                # As in a real stack, a worker is not told how others reach the database.
+                environment["DATABASE_URL"] = self.postgres.worker_url()
+            member.pid = self.nursery.start(member.role, member.name, environment)
 
     def client(self, **variables: str) -> int:
         """Start a client, and return its process id."""
