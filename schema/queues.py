@@ -65,7 +65,9 @@ def _settings() -> dict[str, Any]:
             "health_check_interval": 25,
         },
         "worker_soft_shutdown_timeout": 10.0,
-        "worker_cancel_long_running_tasks_on_connection_loss": False,
+        # A job that goes on while the broker is gone keeps its place in the worker after the reconnect: the worker
+        # would be alive and take nothing more, for ever. Its lease runs out, and the job is run again.
+        "worker_cancel_long_running_tasks_on_connection_loss": True,
         "worker_send_task_events": True,  # Flower
         "task_send_sent_event": True,
         "worker_hijack_root_logger": False,

@@ -9,7 +9,7 @@ from schema.tables import Run, Task
 
 
 def cancel_task(session: Session, task_id: int, *, author: str) -> bool:
-    """Ask for a task to end. False: it has finished already. Its jobs stop at their next heartbeat.
+    """Ask for a task to end. False: it has finished already. Its jobs are taken back: what is queued never runs, and what runs is noticed at its next heartbeat at the latest and dropped.
 
     Raises:
         NotFound: there is no such task.

@@ -129,7 +129,11 @@ def test_both_servers_are_killed_and_come_back(
     stack: Opmend, store: Database, pair: Path, undisturbed: dict[str, dict[str, Any]]
 ) -> None:
     run = stack.json("submit", str(pair))["run"]
-    wait_until(lambda: jobs(store, run, Job.status == "done"), what="its first job is done")
+    # In the middle of a job: an idle worker finds its way back by itself, a busy one has to be made to.
+    wait_until(
+        lambda: jobs(store, run, Job.queue == "compile", Job.status == "running"),
+        what="a compilation is under way",
+    )
     postmaster = int((EmbeddedPostgres(stack.home).data / "postmaster.pid").read_text().splitlines()[0])
     kill_tree(postmaster)
     kill_tree(int(EmbeddedRedis(stack.home).pid_file.read_text()))

@@ -535,8 +535,14 @@ def test_a_database_may_have_roles_of_its_own(database: Database) -> None:
             connection.execute(text(f"DROP ROLE {', '.join(own)}"))
 
 
-def test_an_owner_who_may_make_no_role_goes_on(database: Database, caplog: pytest.LogCaptureFixture) -> None:
+def test_an_owner_who_may_make_no_role_goes_on(
+    database: Database, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As on a managed server: the schema is whole, jobs run, and the log says what an administrator has to do."""
+    # Whatever a test before this one has done to logging in this process.
+    monkeypatch.setattr(roles.log, "disabled", False)
+    monkeypatch.setattr(roles.log, "handlers", [caplog.handler])
+    caplog.set_level("WARNING", logger=roles.log.name)
     owner, home = f"o{uuid.uuid4().hex[:8]}", f"d{uuid.uuid4().hex[:8]}"
     url = make_url(database.url)
     with database.engine.connect() as connection:

@@ -429,7 +429,7 @@ BREAKS: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "the outbox names a job that nobody asked for": (
         "outbox",
         "1-9999-trial-compile",
-        ("INSERT INTO outbox (job_id) VALUES ('1-9999-trial-compile')",),
+        ("INSERT INTO outbox (job_id, run_id, queue) VALUES ('1-9999-trial-compile', 1, 'compile')",),
     ),
     "a revision is of another cause": (
         "decision",
