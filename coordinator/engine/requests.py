@@ -9,7 +9,10 @@ from schema.tables import Run, Task
 
 
 def cancel_task(session: Session, task_id: int, *, author: str) -> bool:
-    """Ask for a task to end. False: it has finished already. Its jobs are taken back: what is queued never runs, and what runs is noticed at its next heartbeat at the latest and dropped.
+    """Ask for a task to end. False: it has finished already.
+
+    Its queued jobs never run. The result of one that runs is dropped; its worker notices at the next heartbeat, and
+    what it runs may still go on until the case, the compilation or the reply has come to its end.
 
     Raises:
         NotFound: there is no such task.
