@@ -223,6 +223,7 @@ def echoes() -> Iterator[tuple[str, Callable[[], object]]]:
                 yield name, make
 
 
+@pytest.mark.slow  # pybind11's own build of the same source takes 20 s
 def test_every_argument_type_takes_and_gives_what_pybind11_does(light: ModuleType, full: ModuleType) -> None:
     compared, different = 0, []
     for name, make in echoes():
@@ -234,6 +235,7 @@ def test_every_argument_type_takes_and_gives_what_pybind11_does(light: ModuleTyp
     assert compared > 3000
 
 
+@pytest.mark.slow  # pybind11's own build of the same source takes 20 s
 def test_keywords_defaults_overloads_and_exceptions_are_pybind11s(
     light: ModuleType, full: ModuleType
 ) -> None:
@@ -273,6 +275,7 @@ def test_errors_keep_their_words(light: ModuleType) -> None:
         light.thrown(16)
 
 
+@pytest.mark.slow  # pybind11's own build of the same source takes 20 s
 def test_a_module_has_its_attributes_documentation_and_parts(light: ModuleType, full: ModuleType) -> None:
     for module in (light, full):
         assert module.__doc__ == "bindings of all kinds"
