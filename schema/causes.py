@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import psycopg
 from sqlalchemy import select
@@ -122,28 +122,69 @@ CROSS JOIN LATERAL (
 JOIN benchmarks b ON b.id = x.benchmark_id
 """
 
+# As above: the benchmarks are few, and each is looked up once.
+_FAILURES_OF_RANGE = """
+SELECT x.id, x.file_id, x.position_key, x.revision, b.name, x.failure_output, x.failure_blob
+FROM (
+    SELECT * FROM snippet_failures
+    WHERE file_id = %(file_id)s AND position_key >= %(low)s AND position_key <= %(high)s OFFSET 0
+) x
+JOIN benchmarks b ON b.id = x.benchmark_id
+"""
 
-def failures_question(keys: Iterable[SnippetKey]) -> Question:
-    """What to ask for the failures on rows; `failures_by_row` reads the answer."""
+
+class Range(NamedTuple):
+    """The rows of a file from one position key to another, both included."""
+
+    file_id: int
+    low: str
+    high: str
+
+
+def as_columns(keys: Iterable[SnippetKey]) -> dict[str, str]:
+    """Keys as two parameters: a key has no comma, and a driver takes its time over every element of an array."""
     wanted = list(keys)
-    # As one text each: a key has no comma, and a driver takes its time over every element of an array.
-    return _FAILURES, {
+    return {
         "file_ids": ",".join([str(file_id) for file_id, _ in wanted]),
         "keys": ",".join([key for _, key in wanted]),
     }
 
 
-def failures_by_row(answer: Answer) -> dict[tuple[int, str, int], list[Failure]]:
+def failures_question(keys: Iterable[SnippetKey]) -> Question:
+    """What to ask for the failures on rows; `failures_by_row` reads the answer."""
+    return _FAILURES, as_columns(keys)
+
+
+def failures_of_range_question(rows: Range) -> Question:
+    """As `failures_question`, for all rows of a range: a thousand of them in a twentieth of the time."""
+    return _FAILURES_OF_RANGE, rows._asdict()
+
+
+def failures_questions(keys: Iterable[SnippetKey], ranges: Sequence[Range]) -> list[Question]:
+    """What to ask for the failures on rows of which most of those in some ranges are wanted, and some others."""
+    scattered = list(keys)
+    for one in ranges:
+        scattered = [key for key in scattered if key[0] != one.file_id or not one.low <= key[1] <= one.high]
+    return [failures_question(scattered), *(failures_of_range_question(one) for one in ranges)]
+
+
+def failures_by_row(*answers: Answer) -> dict[tuple[int, str, int], list[Failure]]:
     """The failures on rows: (file id, position key, revision) → failures, in the order they were written.
+
+    A row may be in several of the answers: it is told once.
 
     A row has failures of the revision that made it, and, if it was deleted, of the one that took it away. Failures
     that say the same are one object: a line that fails alike for a thousand revisions has the text once.
     """
-    found = answer.fetchall()
+    found = [row for answer in answers for row in answer.fetchall()]
     found.sort()  # by the id, which tells the order they were written in: cheaper here than for the server
     known: dict[tuple[str, str, str | None], Failure] = {}
     of_rows: dict[tuple[int, str, int], list[Failure]] = {}
-    for _, file_id, key, revision, name, output, blob in found:
+    last = None
+    for identifier, file_id, key, revision, name, output, blob in found:
+        if identifier == last:
+            continue
+        last = identifier
         said = (name, output, blob)
         failure = known.get(said)
         if failure is None:

@@ -6,13 +6,22 @@ and the entry or model that proposed the change (TraceCoder 5.2, with the edge t
 A line that is gone has the same history, and an end: the failure on its tombstone, and what follows from it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from schema.ancestry import (
+    FIRST_STEPS,
+    KINDS,
+    WALK_FROM_KEY,
+    WALK_FROM_LINE,
+    WALK_FROM_NEWEST_LINE,
+    Ancestry,
+)
 from schema.causes import (
     Failure,
     Question,
@@ -21,6 +30,7 @@ from schema.causes import (
     asking,
     failures_by_row,
     failures_question,
+    failures_questions,
     file_ever,
     filled,
     located,
@@ -46,10 +56,6 @@ __all__ = [
     "why",
     "why_key",
 ]
-
-# How a snippet can follow from another. Where it has several parents, its history is told along the first of these.
-KINDS = ("restored", "modified", "moved", "merged", "split")
-_CLOSENESS = {kind: closeness for closeness, kind in enumerate(KINDS)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -142,46 +148,17 @@ class Explanation:
     ended: Ending | None
 
 
-# One row an edge, with the snippet that it leads to, and one for the line itself. OFFSET 0 keeps each look-up by index:
-# the planner can't know how long the walk is, and would rather read a table of all tasks whole; 1,000 revisions of a
-# line are 1,000 look-ups.
-_WALK = """
-WITH RECURSIVE walk (child_file_id, child_key, kind, file_id, position_key) AS (
-    SELECT CAST(NULL AS bigint), CAST(NULL AS text) COLLATE "C", CAST(NULL AS text), asked.file_id, asked.position_key
-    FROM ({asked}) AS asked
-    UNION
-    SELECT w.file_id, w.position_key, l.kind, l.parent_file_id, l.parent_key
-    FROM walk w CROSS JOIN LATERAL (
-        SELECT kind, parent_file_id, parent_key FROM lineage
-        WHERE child_file_id = w.file_id AND child_key = w.position_key OFFSET 0
-    ) AS l
-)
-SELECT w.child_file_id, w.child_key, w.kind, s.file_id, s.position_key, s.content, s.raw, s.scope, s.node_kind,
-       s.created_revision, s.created_round, s.disabled_revision
-FROM walk w CROSS JOIN LATERAL (
-    SELECT * FROM snippets s WHERE s.file_id = w.file_id AND s.position_key = w.position_key OFFSET 0
-) s
-"""
-
-_AT_LINE = (
-    "SELECT s.file_id, s.position_key FROM snippets s "
-    "WHERE s.file_id = (SELECT id FROM files WHERE task_id = %(task_id)s AND path = %(path)s) AND {visible} "
-    "ORDER BY s.position_key OFFSET %(before)s LIMIT 1"
-)
-_WALK_FROM_NEWEST_LINE = _WALK.format(asked=_AT_LINE.format(visible=visible(newest=True)))
-_WALK_FROM_LINE = _WALK.format(asked=_AT_LINE.format(visible=visible(newest=False)))
-_WALK_FROM_KEY = _WALK.format(
-    asked="SELECT s.file_id, s.position_key FROM snippets s "
-    "WHERE s.file_id = %(file_id)s AND s.position_key = %(position_key)s"
-)
-
 _PATHS = "SELECT id, path FROM files WHERE id = ANY(CAST(%(file_ids)s AS bigint[]))"
 
 _CAUSES = """
-SELECT r.revision, r.round, r.cause, e.explanation, e.entry_ids, e.direction, e.model
+SELECT r.revision, r.round, r.cause, e.explanation, CAST(array_to_json(e.entry_ids) AS text), e.direction, e.model
 FROM revisions r LEFT JOIN snippet_explanations e ON e.task_id = r.task_id AND e.revision = r.revision
-WHERE r.task_id = %(task_id)s AND r.revision = ANY(CAST(string_to_array(%(revisions)s, ',') AS integer[]))
+WHERE r.task_id = %(task_id)s AND {which}
 """
+_CAUSES_OF_RANGE = _CAUSES.format(which="r.revision >= %(first)s AND r.revision <= %(last)s")
+_CAUSES_OF_SOME = _CAUSES.format(
+    which="r.revision = ANY(CAST(string_to_array(%(revisions)s, ',') AS integer[]))"
+)
 
 _SUCCESSORS = """
 SELECT s.file_id, f.path, s.position_key, l.kind, s.content
@@ -191,20 +168,6 @@ JOIN files f ON f.id = s.file_id
 WHERE l.parent_file_id = %(file_id)s AND l.parent_key = %(position_key)s AND s.created_revision = %(revision)s
 ORDER BY f.path, s.position_key
 """
-
-
-class _Row(NamedTuple):
-    """A snippet of the walk, and the keys of its parents with the kind of each."""
-
-    key: SnippetKey
-    content: str
-    raw: bytes | None
-    scope: str
-    node_kind: str
-    revision: int
-    round: int
-    gone: int | None
-    parents: list[tuple[int, SnippetKey]]  # closeness: place in KINDS
 
 
 _Fields = dict[str, object]  # of a Step; what is on record of a revision has the names of an Ending's as well
@@ -224,8 +187,14 @@ def why(session: Session, task_id: int, path: str, line: int, revision: int | No
         NotFound: no such task, revision, file or line.
     """
     # Of a file that is not there, no line is; so the walk need not wait until the file is found.
-    walk = _WALK_FROM_NEWEST_LINE if revision is None else _WALK_FROM_LINE
-    asked = {"task_id": task_id, "path": path, "revision": revision, "before": max(line - 1, 0)}
+    walk = WALK_FROM_NEWEST_LINE if revision is None else WALK_FROM_LINE
+    asked = {
+        "task_id": task_id,
+        "path": path,
+        "revision": revision,
+        "before": max(line - 1, 0),
+        "steps": FIRST_STEPS,
+    }
     with asking(session, locating(task_id, path, revision), (walk, asked)) as (place, walked):
         pass
     at = located(session, task_id, path, revision, place)
@@ -282,7 +251,7 @@ def why_key(
     before = f"s.file_id = %(file_id)s AND s.position_key <= %(key)s AND {visible(newest=False)}"
     query = f"SELECT count(*) FROM snippets s WHERE {before}"
     ((line,),) = ask(session, query, file_id=file_id, key=position_key, revision=last)
-    found = ask(session, _WALK_FROM_KEY, file_id=file_id, position_key=position_key)
+    found = ask(session, WALK_FROM_KEY, file_id=file_id, position_key=position_key, steps=FIRST_STEPS)
     return _explain(session, task_id, path, found, at.revision, line)
 
 
@@ -291,42 +260,41 @@ def _explain(
 ) -> Explanation:
     """The whole answer for the snippet that a walk began with, as revision `at` knew it."""
     asked_for = next(row for row in found if row[1] is None)
-    file_id, position_key, gone = asked_for[3], asked_for[4], asked_for[11]
-    key = (file_id, position_key)
-    ended = gone is not None and gone <= at
-    keys = dict.fromkeys([(row[3], row[4]) for row in found])
+    key = file_id, position_key = asked_for[3], asked_for[4]
+    ancestry = Ancestry(session, found)
+    rows = ancestry.ancestors
+    asked = rows[key]
+    gone = asked.gone if asked.gone is not None and asked.gone <= at else None
     paths = {file_id: path}
-    elsewhere = {other for other, _ in keys if other != file_id}
+    elsewhere = {other for other, _ in rows if other != file_id}
     if elsewhere:
         paths.update(ask(session, _PATHS, file_ids=sorted(elsewhere)))
-    revisions = {row[9] for row in found}
-    with asking(
-        session,
-        failures_question(keys),
-        _causes_question(task_id, {*revisions, gone} if ended else revisions),
-    ) as (failed, explained):
-        # While the server looks up: all that needs none of its answers.
-        rows = _rows(found)
-        begun = {row.key: _begun(row, rows, paths) for row in rows.values()}
-    failures = failures_by_row(failed)
+    revisions = {row.revision for row in rows.values()}
+    if gone is not None:
+        revisions.add(gone)
+    with asking(session, _causes_question(task_id, revisions), *failures_questions(rows, ancestry.dense)) as (
+        explained,
+        *failed,
+    ):
+        pass
+    failures = failures_by_row(*failed)
     causes = _causes(explained.fetchall())
-    asked = rows[key]
 
-    chain: list[Step] = []
+    chain: list[SnippetKey] = []
     told: set[SnippetKey] = set()
     next_key: SnippetKey | None = key
     while next_key is not None and next_key not in told:
-        row = rows[next_key]
         told.add(next_key)
-        chain.append(_step(row, begun[row.key], causes[row.revision], failures))
-        next_key = row.parents[0][1] if row.parents else None
-    others = [row for row in rows.values() if row.key not in told]
-    others.sort(key=lambda row: (-row.revision, paths[row.key[0]], row.key[1]))
+        chain.append(next_key)
+        parents = ancestry.parents.get(next_key)
+        next_key = parents[0][1] if parents else None
+    others = [other for other in rows if other not in told]
+    others.sort(key=lambda other: (-rows[other].revision, paths[other[0]], other[1]))
     return Explanation(
         task_id=task_id,
         path=path,
         line=line,
-        revision=gone - 1 if ended else at,
+        revision=at if gone is None else gone - 1,
         snippet=StoredSnippet(
             file_id=file_id,
             path=path,
@@ -339,92 +307,79 @@ def _explain(
             created_round=asked.round,
             raw=asked.raw,
         ),
-        steps=tuple(chain),
-        others=tuple(_step(row, begun[row.key], causes[row.revision], failures) for row in others),
-        ended=_ending(session, key, gone, causes[gone], failures) if ended else None,
+        steps=tuple([_step(ancestry, paths, other, causes, failures) for other in chain]),
+        others=tuple([_step(ancestry, paths, other, causes, failures) for other in others]),
+        ended=None if gone is None else _ending(session, key, gone, causes[gone], failures),
     )
 
 
-def _rows(found: Sequence[tuple[Any, ...]]) -> dict[SnippetKey, _Row]:
-    """The snippets of a walk, each with its parents, the closest first."""
-    rows: dict[SnippetKey, _Row] = {}
-    parents: dict[SnippetKey, list[tuple[int, SnippetKey]]] = {}
-    for (
-        child_file, child_key, kind, file_id, position_key, content, raw, scope, node_kind, revision, round, gone
-    ) in found:  # fmt: skip
-        here = (file_id, position_key)
-        if here not in rows:
-            exact = None if raw is None else bytes(raw)
-            of_mine = parents.setdefault(here, [])
-            rows[here] = _Row(here, content, exact, scope, node_kind, revision, round, gone, of_mine)
-        if child_key is not None:
-            closeness = _CLOSENESS.get(kind, len(KINDS))
-            parents.setdefault((child_file, child_key), []).append((closeness, here))
-    for of_one in parents.values():
-        # In the order of the text within a kind, so that a merged line tells its parts as they stood.
-        if len(of_one) > 1:
-            of_one.sort()
-    return rows
-
-
-def _causes_question(task_id: int, revisions: Iterable[int]) -> Question:
-    """What to ask for what is on record of some revisions; `_causes` reads the answer."""
-    return _CAUSES, {"task_id": task_id, "revisions": ",".join(map(str, revisions))}
+def _causes_question(task_id: int, revisions: Collection[int]) -> Question:
+    """What to ask for what is on record of some revisions; `_causes` reads the answer, which may have more of them."""
+    first, last = min(revisions), max(revisions)
+    if 2 * len(revisions) > last - first:
+        return _CAUSES_OF_RANGE, {"task_id": task_id, "first": first, "last": last}
+    return _CAUSES_OF_SOME, {"task_id": task_id, "revisions": ",".join(map(str, revisions))}
 
 
 def _causes(found: Sequence[tuple[Any, ...]]) -> dict[int, _Fields]:
     """What is on record, revision by revision; the baseline is explained by nothing."""
-    return {
-        revision: {
+    # Many revisions apply the same entries: each list is read once.
+    known: dict[str | None, tuple[str, ...]] = {None: ()}
+    causes: dict[int, _Fields] = {}
+    for revision, round, cause, explanation, entry_ids, direction, model in found:
+        if entry_ids not in known:
+            known[entry_ids] = tuple(json.loads(entry_ids))
+        causes[revision] = {
             "round": round,
             "cause": cause,
             "explanation": explanation or "",
-            "entry_ids": tuple(entry_ids or ()),
+            "entry_ids": known[entry_ids],
             "direction": direction or "",
             "model": model or "",
         }
-        for revision, round, cause, explanation, entry_ids, direction, model in found
-    }
-
-
-def _begun(row: _Row, rows: Mapping[SnippetKey, _Row], paths: Mapping[int, str]) -> _Fields:
-    """What the walk alone tells of a step: the line, what it follows from, and which of that went in its favour."""
-    parents, before = [], []
-    for closeness, key in row.parents:
-        parent = rows[key]
-        kind = KINDS[closeness] if closeness < len(KINDS) else "follows"
-        parents.append(
-            filled(
-                Relative,
-                {"path": paths[key[0]], "position_key": key[1], "kind": kind, "content": parent.content},
-            )
-        )
-        if parent.gone == row.revision:
-            before.append(parent.content)
-    file_id, position_key = row.key
-    return {
-        "path": paths[file_id],
-        "position_key": position_key,
-        "content": row.content,
-        "scope": row.scope,
-        "node_kind": row.node_kind,
-        "change": parents[0].kind if parents else ("inserted" if row.revision else "initial"),
-        "revision": row.revision,
-        "parents": tuple(parents),
-        "before": tuple(before),
-    }
+    return causes
 
 
 def _step(
-    row: _Row,
-    begun: _Fields,
-    cause: _Fields,
+    ancestry: Ancestry,
+    paths: Mapping[int, str],
+    key: SnippetKey,
+    causes: Mapping[int, _Fields],
     failures: Mapping[tuple[int, str, int], Sequence[Failure]],
 ) -> Step:
-    """One snippet as a step of the chain."""
-    # Failures of a later revision on the same row belong to its end, not to its making.
-    made = tuple(failures.get((*row.key, row.revision), ()))
-    return filled(Step, {**begun, **cause, "failures": made})
+    """One snippet as a step of the chain: what made it, what it follows from, and which of that went in its favour."""
+    _, _, content, _, scope, node_kind, revision, _, _ = ancestry.ancestors[key]
+    parents, before = [], []
+    for closeness, parent_key in ancestry.parents.get(key, ()):
+        parent = ancestry.ancestors[parent_key]
+        kind = KINDS[closeness] if closeness < len(KINDS) else "follows"
+        fields: _Fields = {
+            "path": paths[parent_key[0]],
+            "position_key": parent_key[1],
+            "kind": kind,
+            "content": parent.content,
+        }
+        parents.append(filled(Relative, fields))
+        if parent.gone == revision:
+            before.append(parent.content)
+    file_id, position_key = key
+    return filled(
+        Step,
+        {
+            **causes[revision],
+            "path": paths[file_id],
+            "position_key": position_key,
+            "content": content,
+            "scope": scope,
+            "node_kind": node_kind,
+            "change": parents[0].kind if parents else ("inserted" if revision else "initial"),
+            "revision": revision,
+            "parents": tuple(parents),
+            "before": tuple(before),
+            # Failures of a later revision on the same row belong to its end, not to its making.
+            "failures": tuple(failures.get((file_id, position_key, revision), ())),
+        },
+    )
 
 
 def _ending(

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from coordinator.report.chain import changed_words, harmless, print_blame, print_history, print_why
 from coordinator.report.lookup import find_place, find_revision, split_place
-from schema import causes, file_history, lineage
+from schema import ancestry, causes, file_history
 from schema.database import Database
 from schema.diff import split_lines
 from schema.errors import BadInput, NotFound
@@ -462,8 +462,15 @@ def test_a_walk_goes_by_index_whatever_else_is_in_the_store(session: Session) ->
     file_id = answer.snippet.file_id
     keys = [f"k{number:06}" for number in range(1, 1_001)]
     plans = [
-        (lineage._WALK_FROM_KEY, {"file_id": file_id, "position_key": answer.snippet.position_key}),
-        (lineage._WALK_FROM_NEWEST_LINE, {"task_id": task, "path": "a.cpp", "before": 0}),
+        (
+            ancestry.WALK_FROM_KEY,
+            {"file_id": file_id, "position_key": answer.snippet.position_key, "steps": 9},
+        ),
+        (ancestry.WALK_FROM_NEWEST_LINE, {"task_id": task, "path": "a.cpp", "before": 0, "steps": 9}),
+        (ancestry.WALK_FROM_KEYS, causes.as_columns([(99, key) for key in keys[:3]])),
+        (ancestry._RANGE, {"file_id": 99, "key": keys[-1], "rows": 1_024}),
+        (ancestry._EDGES, {"file_id": 99, "key": keys[-1], "rows": 1_024}),
+        causes.failures_of_range_question(causes.Range(99, keys[0], keys[-1])),
         causes.failures_question([(99, key) for key in keys]),
         (file_history._BLAME.format(visible=file_history.visible(newest=True)), {"file_id": file_id}),
         (file_history._BENCHMARKS.format(visible=file_history.visible(newest=True)), {"file_id": file_id}),
