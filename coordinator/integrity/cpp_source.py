@@ -38,6 +38,11 @@ _LEXEME = re.compile(
     rb"|(?<![\w])'(?:\\.|[^'\\\n])+'|<<<|>>>|__\w+__|\[\s*aicore\s*\]",
     re.DOTALL,
 )
+# The macros that declare tiling data make no C++ for the grammar; their arguments are names and numbers alone.
+_TILING_MACRO = re.compile(
+    rb"\b(?:BEGIN_TILING_DATA_DEF|TILING_DATA_FIELD_DEF(?:_ARR|_STRUCT)?|REGISTER_TILING_DATA_CLASS)"
+    rb"[ \t]*\([\w \t,:]*\)[ \t]*;?|\bEND_TILING_DATA_DEF[ \t]*;?"
+)
 # g++ joins lines also with blanks behind the backslash.
 _SPLICE = re.compile(r"\\[ \t\r]+\n")
 _SKIPPED = str.maketrans("\0\f\v", "   ")
@@ -204,6 +209,8 @@ def _mask(original: bytes) -> tuple[bytearray, list[int], list[int], list[int]]:
             if lexeme == b"__global__":
                 globals_.append(match.start())
             blank(match.start(), match.end())
+    for match in _TILING_MACRO.finditer(bytes(data)):
+        blank(match.start(), match.end())
     return data, launches, marks, globals_
 
 

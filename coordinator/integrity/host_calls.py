@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tree_sitter import Node
 
@@ -12,6 +12,7 @@ from coordinator.integrity import python_facts
 from coordinator.integrity.cpp_source import line_of, text_of
 from coordinator.integrity.cpp_values import OTHER, CppValue, join
 from coordinator.integrity.host_walk import HostWalk, Launch, split_qualified
+from coordinator.integrity.operator_project import OperatorProject
 from coordinator.integrity.words import words
 
 _CASTS = words("static_cast reinterpret_cast const_cast dynamic_cast bit_cast")
@@ -19,12 +20,19 @@ _KERNEL_LAUNCH_CALLS = re.compile(
     r"(aclrtLaunchKernel\w*|rtKernelLaunch\w*|rtLaunchKernel\w*|LaunchAscendKernel|launch_ascend_kernel)$"
 )
 _LAUNCH_MACROS = frozenset(("ACLRT_LAUNCH_KERNEL", "ICPU_RUN_KF"))
+_OPERATOR_CALLS = frozenset(("EXEC_NPU_CMD", "EXEC_NPU_NO_FORMAT_CHECK_CMD", "EXEC_NPU_CMD_SYNC"))
 _CHECKS = re.compile(r"(TORCH_|AT_|C10_|TORCH_INTERNAL_|CHECK|ASSERT|ASCEND_|ACL_|NPU_|GET_|OPS_)\w*")
 
 
 @dataclass(eq=False, kw_only=True)
 class HostCalls(HostWalk):
-    """The walk, with calls."""
+    """The walk, with calls.
+
+    Attributes:
+        operators: what the workspace registers itself; EXEC_NPU_CMD may call these and no other.
+    """
+
+    operators: OperatorProject = field(default_factory=OperatorProject)
 
     def call(self, node: Node) -> CppValue:
         """The value of a call expression."""
@@ -122,9 +130,8 @@ class HostCalls(HostWalk):
         if re.match(r"aclnn[A-Z]", name) or re.match(r"(aclop|aclblas|aclfft)[A-Z]", name):
             self.flag("aclnn-call", node, f"{name} is a ready-made operator")
             return OTHER
-        if name in ("EXEC_NPU_CMD", "EXEC_NPU_NO_FORMAT_CHECK_CMD", "EXEC_NPU_CMD_SYNC"):
-            self.flag("aclnn-call", node, f"{name} runs a ready-made operator")
-            return OTHER
+        if name in _OPERATOR_CALLS:
+            return self._operator_call(name, nodes, arguments, node)
         head = namespaces[0] if namespaces else ""
         if head in ("py", "pybind11"):
             if name in facts.PYTHON_CALLS or "module_" in namespaces or "module" in namespaces:
@@ -140,6 +147,18 @@ class HostCalls(HostWalk):
         if head == "std" or name in facts.COPY_CALLS:
             return self._library(head, name, arguments, node)
         return self._unknown(name, arguments, node)
+
+    def _operator_call(
+        self, name: str, nodes: Sequence[Node], arguments: Sequence[CppValue], node: Node
+    ) -> CppValue:
+        """EXEC_NPU_CMD(aclnnX, ...): a launch of the workspace's own operator X, else a ready-made one."""
+        called = text_of(nodes[0]) if nodes else ""
+        fault = self.operators.fault(called)
+        if fault is None and name == "EXEC_NPU_CMD":
+            return self._launch([self.operators.kernel_of(called)], arguments[1:], node)
+        reason = f"{name} runs a ready-made operator" + (f": {fault}" if fault else "")
+        self.flag("aclnn-call", node, reason)
+        return OTHER
 
     def _forbidden(self, head: str, name: str, node: Node) -> None:
         rule = facts.FORBIDDEN_CALLS.get(name)

@@ -22,6 +22,7 @@ from coordinator.integrity.cpp_source import (
 )
 from coordinator.integrity.host_calls import HostCalls
 from coordinator.integrity.host_walk import HostWalk, Unit, parameter_values, split_qualified
+from coordinator.integrity.operator_project import project_of
 from coordinator.integrity.report import Findings
 from coordinator.integrity.rules import Level
 from coordinator.integrity.words import words
@@ -187,6 +188,9 @@ class KernelScan:
             functions=self.functions,
             kernels=frozenset(self.kernels),
             transpose_level=self.transpose_level,
+            operators=project_of(
+                {source.path: self.files[source.path] for source in self.sources}, self.sources
+            ),
         )
         for source in self.sources:
             self._index_source(source)

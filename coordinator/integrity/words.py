@@ -1,6 +1,6 @@
 """Sets of names, written as one line of words."""
 
 
-def words(text: str) -> frozenset[str]:
-    """The words of `text` as a set."""
-    return frozenset(text.split())
+def words(*texts: str) -> frozenset[str]:
+    """The words of the texts as a set."""
+    return frozenset(word for text in texts for word in text.split())

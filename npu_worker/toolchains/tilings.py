@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from npu_worker.toolchains.lookups import lookup_prologue
 from npu_worker.toolchains.sources import Token, kernel_signatures, reached_from, tokens
+from schema.operator_names import snake_case
 
 _BEGIN, _END = "BEGIN_TILING_DATA_DEF", "END_TILING_DATA_DEF"
 _REGISTER, _DEFAULT, _GET = "REGISTER_TILING_DATA_CLASS", "REGISTER_TILING_DEFAULT", "GET_TILING_DATA"
@@ -201,12 +202,6 @@ class TilingSources:
             '#include "kernel_tiling/kernel_tiling.h"\n'
             f"{uses}\nnamespace AscendC {{ {uses} }}\nnamespace optiling {{ {uses} }}\n"
         )
-
-
-def snake_case(name: str) -> str:
-    """The kernel function of an operator type: AddCustom is add_custom, as the device's build names it."""
-    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name)
-    return spaced.lower()
 
 
 def _concerns(text: str) -> bool:

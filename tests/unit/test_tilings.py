@@ -2,7 +2,8 @@
 
 import pytest
 
-from npu_worker.toolchains.tilings import TilingSources, snake_case
+from npu_worker.toolchains.tilings import TilingSources
+from schema.operator_names import snake_case
 
 HOST = """
 namespace optiling {
