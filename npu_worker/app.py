@@ -7,7 +7,7 @@ is imported by the first validation, in the pool's child, never in the parent pr
 from functools import cache
 
 from schema.database import Database
-from schema.execute import execute
+from schema.execute import end_process, execute
 from schema.queues import TASK_NAMES, celery_app
 from schema.settings import Settings
 
@@ -30,6 +30,7 @@ def _execute(job_id: str) -> None:
         handlers(settings),
         lease_seconds=settings.lease_seconds,
         most_attempts=settings.job_attempts,
+        end=end_process,
     )
 
 

@@ -5,6 +5,7 @@ headers it needs and its own build directory, and nothing else.
 """
 
 import tempfile
+import threading
 from pathlib import Path
 
 from npu_worker.limits import COMPILE, SandboxLimits
@@ -41,16 +42,23 @@ def _wrapper(shown: tuple[Path, ...], limits: SandboxLimits, mode: Mode) -> Comm
 
 
 def compile_workspace(
-    workspace: Workspace, *, settings: Settings, device: str = "sim", tools: SimToolchain | None = None
+    workspace: Workspace,
+    *,
+    settings: Settings,
+    device: str = "sim",
+    tools: SimToolchain | None = None,
+    lost: threading.Event | None = None,
 ) -> Build:
     """Build the extension of a workspace; a source that does not compile is an outcome, not an error.
 
     Args:
         tools: a toolchain to use again; None makes the one of the device.
+        lost: ends the build as soon as it is set.
 
     Raises:
         BadInput: no such device.
         ToolchainMissing, SandboxUnavailable: nothing can be built here.
+        JobLost: `lost` was set.
     """
     if device not in DEVICES:
         raise BadInput(f"no device {device!r}", mend=f"use one of {', '.join(DEVICES)}")
@@ -61,4 +69,5 @@ def compile_workspace(
             workdir=Path(workdir),
             extension_name=workspace.extension,
             timeout=settings.compile_timeout,
+            lost=lost,
         )

@@ -15,7 +15,6 @@ from npu_worker.sandbox import Mode
 from npu_worker.toolchains.sim import SimToolchain
 from npu_worker.validate import validate
 from schema.blobs import get_blob, get_tree, put_blob
-from schema.errors import InfrastructureError
 from schema.execute import Handler, Work
 from schema.jobs import CompilePayload, JobKind, ValidatePayload
 from schema.results import Compilation, Validation
@@ -43,7 +42,11 @@ def compile_candidate(work: Work, settings: Settings) -> Compilation:
     payload = CompilePayload.model_validate(work.payload)
     workspace = _workspace(work, payload.tree)
     build = compile_workspace(
-        workspace, settings=settings, device=payload.toolchain, tools=_toolchain(settings.sandbox)
+        workspace,
+        settings=settings,
+        device=payload.toolchain,
+        tools=_toolchain(settings.sandbox),
+        lost=work.lost,
     )
     if build.binary is None:
         return build.compilation
@@ -71,15 +74,7 @@ def validate_candidate(work: Work, settings: Settings) -> Validation:
             stop_after_failures=payload.stop_after_failures,
             forensics=payload.forensics,
             runner=_runner(settings.sandbox, settings.case_timeout, settings.validate_timeout),
-            progress=lambda _: _stop_if_lost(work),
-        )
-
-
-def _stop_if_lost(work: Work) -> None:
-    """Between two cases: a cancelled job, or one that another worker has now, must not keep a device."""
-    if work.lost.is_set():
-        raise InfrastructureError(
-            "the lease is gone", where=work.claim.job_id, mend="nothing: another worker has the job"
+            lost=work.lost,
         )
 
 

@@ -5,6 +5,7 @@ poisoned memory, in a process that never saw the reference. Values come from the
 the same candidate, cases and seed give the same result (timings aside) on one machine.
 """
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -22,6 +23,7 @@ from npu_worker.sim.report import added_costs, merged_findings
 from npu_worker.tolerance import profile_named
 from schema.cases import Case
 from schema.errors import BadInput
+from schema.lost import go_on
 from schema.results import (
     CaseResult,
     CaseSet,
@@ -63,6 +65,7 @@ def validate(
     runner: Runner | None = None,
     mode: Mode = Mode.ON,
     progress: Callable[[CaseResult], None] | None = None,
+    lost: threading.Event | None = None,
 ) -> Validation:
     """Run cases of a workspace with a built extension and compare them with the reference.
 
@@ -78,7 +81,8 @@ def validate(
         forensics: look for the pattern of the deviations.
         runner: a warm one to use and leave open; None starts one for this validation.
         mode: whether the candidate is isolated, if no runner is given.
-        progress: called with each case's result; heartbeats hook in here.
+        progress: called with each case's result.
+        lost: ends the validation as soon as it is set, and the case that runs.
 
     Returns:
         a Validation. A reference that fails, inputs that can't be made, or a set without a case to run, is
@@ -87,6 +91,7 @@ def validate(
     Raises:
         BadInput: an index is out of range or given twice.
         SandboxUnavailable, ToolchainMissing: this machine can't run a candidate.
+        JobLost: `lost` was set.
     """
     if len(set(indices)) != len(indices) or not all(0 <= index < len(workspace.cases) for index in indices):
         raise BadInput(
@@ -110,8 +115,9 @@ def validate(
             stop_after=stop_after_failures,
             forensics=forensics,
             progress=progress,
+            lost=lost,
         )
-        runner.load(_visible(workspace), extension=workspace.extension, artifact=artifact)
+        runner.load(_visible(workspace), extension=workspace.extension, artifact=artifact, lost=lost)
         return task.run(sorted(indices), max_elements)
     finally:
         if own is not None:
@@ -140,6 +146,7 @@ class _Task:
     stop_after: int | None
     forensics: bool
     progress: Callable[[CaseResult], None] | None
+    lost: threading.Event | None
     results: list[CaseResult] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -161,6 +168,7 @@ class _Task:
         try:
             with Reference(self.workspace.files, self.workspace.reference) as reference:
                 for index in indices:
+                    go_on(self.lost)
                     case = cases[index]
                     if index in cut:
                         limit = f"{case.elements} elements, more than the limit of {max_elements}"

@@ -11,6 +11,7 @@
     ├── InfrastructureError         exit code 3   a service or machine failed; no candidate is to blame
     │   ├── DatabaseUnavailable
     │   ├── BrokerUnavailable
+    │   ├── JobLost                               a job's lease is gone: its work stops
     │   ├── SandboxUnavailable
     │   └── ToolchainMissing                      g++, torch or a device is not there
     ├── PositionKeyError                          a position key breaks the grammar or the length limit
@@ -86,6 +87,10 @@ class DatabaseUnavailable(InfrastructureError):
 
 class BrokerUnavailable(InfrastructureError):
     """Redis refused or did not answer."""
+
+
+class JobLost(InfrastructureError):
+    """The job was cancelled, or another worker has it: what is done for it can't count any more."""
 
 
 class SandboxUnavailable(InfrastructureError):

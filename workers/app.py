@@ -6,7 +6,7 @@ Consumes the queue `llm`: rewrite jobs (zero tokens) and turn jobs (one model re
 from functools import cache
 
 from schema.database import Database
-from schema.execute import execute
+from schema.execute import end_process, execute
 from schema.queues import TASK_NAMES, celery_app
 from schema.settings import Settings
 
@@ -31,4 +31,5 @@ def llm(job_id: str) -> None:
         HANDLERS,
         lease_seconds=settings.lease_seconds,
         most_attempts=settings.job_attempts,
+        end=end_process,
     )

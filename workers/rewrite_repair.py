@@ -13,6 +13,9 @@ def rewrite(work: Work) -> Proposals:
     """Handle a rewrite job: proposals in the order of the entries, no tree twice.
 
     Trees that the task has tried before are left out; the engine counts trials, not this worker.
+
+    Raises:
+        JobLost: the result can't count any more.
     """
     payload = RewritePayload.model_validate(work.payload)
     context = RewriteContext.model_validate(payload.failure)
@@ -23,7 +26,11 @@ def rewrite(work: Work) -> Proposals:
     found: list[tuple[dict[str, str], Proposal]] = []
     # Entries take turns, each with its most plausible proposal first: one entry with many sites
     # must not use up the trials of a round.
-    queues = [list(propose(files, by_id[entry], context)) for entry in payload.entries if entry in by_id]
+    queues = []
+    for entry in payload.entries:
+        work.go_on()
+        if entry in by_id:
+            queues.append(list(propose(files, by_id[entry], context)))
     while len(found) < payload.most and any(queues):
         for queue in queues:
             if not queue or len(found) >= payload.most:
@@ -49,6 +56,7 @@ def rewrite(work: Work) -> Proposals:
                     ),
                 )
             )
+    work.go_on()
     with work.database.transaction() as session:
         for changed, _ in found:
             put_tree(session, changed)

@@ -29,6 +29,7 @@ def turn(work: Work) -> TurnResult:
 
     Raises:
         InfrastructureError: the provider failed; the job is tried again.
+        JobLost: the result can't count any more; nobody waits for the reply.
     """
     payload = TurnPayload.model_validate(work.payload)
     with work.database.transaction() as session:
@@ -38,7 +39,7 @@ def turn(work: Work) -> TurnResult:
             desk.files,
             json.loads(get_blob(session, payload.transcript)) if payload.transcript is not None else None,
         )
-    reply = complete(payload.model, messages, TOOLS)
+    reply = complete(payload.model, messages, TOOLS, lost=work.lost)
     messages.append(reply.content)
     request, detail = _answer(reply, desk, messages)
     with work.database.transaction() as session:

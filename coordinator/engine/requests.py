@@ -12,7 +12,7 @@ def cancel_task(session: Session, task_id: int, *, author: str) -> bool:
     """Ask for a task to end. False: it has finished already.
 
     Its queued jobs never run. The result of one that runs is dropped; its worker notices at the next heartbeat, and
-    what it runs may still go on until the case, the compilation or the reply has come to its end.
+    ends the compiler, the candidate or the call that it waits for (`schema.lost`).
 
     Raises:
         NotFound: there is no such task.

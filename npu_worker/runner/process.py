@@ -10,6 +10,7 @@ import shutil
 import socket
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,10 +24,12 @@ from npu_worker.runner.poison import CANARY
 from npu_worker.sandbox import SCRATCH, Mode, Sandboxed, Stop, View, start
 from npu_worker.sim.report import parse_report
 from schema.errors import BadInput, SandboxUnavailable, ToolchainMissing
+from schema.lost import go_on
 from schema.results import CostCounters, Finding
 
 _INSIDE = "/opmend/runner"
 _GRACE_SECONDS = 10.0
+_LOOK_SECONDS = 0.2  # how soon a case ends that nobody wants any more
 _BOOT = (
     "import sys; sys.path.insert(0, {path!r}); from {package}.candidate import main; main({fd}, {scratch!r})"
 )
@@ -93,6 +96,7 @@ class Runner:
         self._ready = False
         self._candidate: tuple[dict[str, str], str, bytes] | None = None
         self._handed = False
+        self._lost: threading.Event | None = None
 
     def __enter__(self) -> "Runner":
         return self
@@ -154,14 +158,23 @@ class Runner:
         self._channel = here
         self.starts += 1
 
-    def load(self, files: Mapping[str, str], *, extension: str, artifact: bytes) -> None:
+    def load(
+        self,
+        files: Mapping[str, str],
+        *,
+        extension: str,
+        artifact: bytes,
+        lost: threading.Event | None = None,
+    ) -> None:
         """Choose the candidate of the cases that follow.
 
         Args:
             files: the Python files it may see, by path; model_new_ascendc.py is one of them.
             extension: import name of the extension.
             artifact: the built extension.
+            lost: ends the case that runs as soon as it is set, and the sandbox with it.
         """
+        self._lost = lost
         self._candidate = (dict(files), extension, artifact)
         self._handed = False
 
@@ -185,6 +198,7 @@ class Runner:
         Raises:
             BadInput: a value that can't be passed.
             SandboxUnavailable, ToolchainMissing: no candidate could run here; not its fault.
+            JobLost: nobody wants the result any more.
         """
         seconds = self.limits.case_seconds if seconds is None else min(seconds, self.limits.case_seconds)
         payload: list[Any] = []
@@ -327,13 +341,20 @@ class Runner:
         poll = select.poll()
         poll.register(self._channel, event)
         pause = 0.25
+        look = time.monotonic() + pause
         while True:
+            if self._lost is not None and self._lost.is_set():
+                self.close()
+                go_on(self._lost)
             left = deadline - time.monotonic()
             if left <= 0:
                 raise _Broken(Ending.TIMEOUT, "no answer in time")
-            if poll.poll(min(left, pause) * 1000):
+            if poll.poll(min(left, _LOOK_SECONDS) * 1000):
                 return
+            if time.monotonic() < look:
+                continue
             pause = min(pause * 1.5, 1.0)  # a look at the whole tree reads /proc, which costs
+            look = time.monotonic() + pause
             stopped = self._process.check()
             if stopped is Stop.OUTPUT:
                 raise _Broken(Ending.LIMIT, "it printed without end")

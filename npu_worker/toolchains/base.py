@@ -1,5 +1,6 @@
 """The interface every toolchain has, and what a build returns."""
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +33,13 @@ class Toolchain(ABC):
 
     @abstractmethod
     def compile(
-        self, files: Mapping[str, str], *, workdir: Path, extension_name: str, timeout: float = 120.0
+        self,
+        files: Mapping[str, str],
+        *,
+        workdir: Path,
+        extension_name: str,
+        timeout: float = 120.0,
+        lost: threading.Event | None = None,
     ) -> Build:
         """Compile and link.
 
@@ -41,6 +48,7 @@ class Toolchain(ABC):
             workdir: an existing empty directory for this build alone; the caller removes it.
             extension_name: the module's name, for example "_add_ext".
             timeout: wall time for the whole build, in seconds.
+            lost: ends the build, and every process of it, as soon as it is set.
 
         Returns:
             A `Build`; a source that does not compile is an outcome, never an exception.
@@ -48,4 +56,5 @@ class Toolchain(ABC):
         Raises:
             ToolchainMissing: the compiler or something it needs is not there.
             BadInput: a path leaves the workspace, or the extension's name is no identifier.
+            JobLost: `lost` was set.
         """

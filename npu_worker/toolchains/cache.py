@@ -10,13 +10,17 @@ import hashlib
 import os
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from schema.lost import go_on
+
 _STALE_SECONDS = 3600
 _KEPT_OTHERS = 2
+_LOOK_SECONDS = 0.2
 
 
 def default_cache_directory() -> Path:
@@ -44,9 +48,15 @@ def digest_of(texts: Sequence[str], files: Sequence[Path]) -> str:
 
 
 @contextmanager
-def _locked(path: Path) -> Iterator[None]:
+def _locked(path: Path, lost: threading.Event | None) -> Iterator[None]:
     with path.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        while True:
+            go_on(lost)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | (0 if lost is None else fcntl.LOCK_NB))
+                break
+            except BlockingIOError:
+                time.sleep(_LOOK_SECONDS)
         yield
 
 
@@ -75,11 +85,17 @@ def _mark_used(target: Path) -> None:
         return  # a read-only cache is a cache all the same
 
 
-def entry(root: Path, name: str, build: Callable[[Path], None]) -> Path:
+def entry(
+    root: Path, name: str, build: Callable[[Path], None], *, lost: threading.Event | None = None
+) -> Path:
     """The directory `root/name`, made by `build(scratch)` if it is not there.
 
     Args:
         build: fills an empty scratch directory; if it raises, nothing is kept.
+        lost: ends the wait for another builder as soon as it is set.
+
+    Raises:
+        JobLost: `lost` was set.
     """
     target = root / name
     if target.is_dir():
@@ -87,7 +103,7 @@ def entry(root: Path, name: str, build: Callable[[Path], None]) -> Path:
         return target
     root.mkdir(parents=True, exist_ok=True, mode=0o700)
     _forget_stale(root, name)
-    with _locked(root / f".{name}.lock"):
+    with _locked(root / f".{name}.lock", lost):
         if target.is_dir():
             return target
         scratch = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=root))

@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sysconfig
+import threading
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +20,7 @@ from pathlib import Path, PurePosixPath
 
 from npu_worker.toolchains import cache
 from npu_worker.toolchains.base import Build, CommandWrapper, Toolchain
-from npu_worker.toolchains.command import CommandResult, run_command
+from npu_worker.toolchains.command import CommandResult, Until, run_command
 from npu_worker.toolchains.diagnostics import errors_of, unsupported_findings
 from npu_worker.toolchains.sources import (
     faults,
@@ -187,21 +188,21 @@ class SimToolchain(Toolchain):
                 work.result()
         return time.monotonic() - start
 
-    def _runtime(self) -> Path:
+    def _runtime(self, lost: threading.Event | None = None) -> Path:
         def build(scratch: Path) -> None:
             sources = sorted((SIM_DIRECTORY / "runtime").glob("*.cpp"), key=lambda path: -path.stat().st_size)
             with ThreadPoolExecutor(self._jobs) as pool:
-                list(pool.map(lambda source: self._compile_runtime(source, scratch), sources))
+                list(pool.map(lambda source: self._compile_runtime(source, scratch, lost), sources))
 
-        return cache.entry(self._cache, f"sim-runtime-{self._key}", build)
+        return cache.entry(self._cache, f"sim-runtime-{self._key}", build, lost=lost)
 
-    def _compile_runtime(self, source: Path, scratch: Path) -> None:
+    def _compile_runtime(self, source: Path, scratch: Path, lost: threading.Event | None) -> None:
         speed = ("-O1",) if source.stem in _PLAIN_RUNTIME else _RUNTIME_FLAGS
         target = scratch / f"{source.stem}.o"
         command = (self.compiler, *self._flags, *speed, *self._includes, "-c", str(source), "-o", str(target))
-        self._trusted(command, scratch)
+        self._trusted(command, scratch, lost)
 
-    def _prelude(self, kind: str, *, full: bool = False) -> Path:
+    def _prelude(self, kind: str, *, full: bool = False, lost: threading.Event | None = None) -> Path:
         headers = {
             "kernel": ("kernel_operator.h",),
             "torch": ("torch/extension.h", "acl/acl.h"),
@@ -224,16 +225,16 @@ class SimToolchain(Toolchain):
                 "-o",
                 f"{header}.gch",
             )
-            self._trusted(command, scratch)
+            self._trusted(command, scratch, lost)
 
         name = f"{kind}-pybind11" if full else kind
-        return cache.entry(self._cache, f"sim-prelude-{name}-{self._key}", build) / "prelude.h"
+        return cache.entry(self._cache, f"sim-prelude-{name}-{self._key}", build, lost=lost) / "prelude.h"
 
-    def _trusted(self, command: Sequence[str], scratch: Path) -> None:
+    def _trusted(self, command: Sequence[str], scratch: Path, lost: threading.Event | None) -> None:
         """Run a compile of our own sources; its failure is the installation's fault."""
         log = scratch / f"log-{hashlib.sha256(' '.join(command).encode()).hexdigest()[:8]}.txt"
         result = run_command(
-            command, cwd=scratch, output=log, timeout=600, environment=self._environment(scratch)
+            command, cwd=scratch, output=log, timeout=600, environment=self._environment(scratch), lost=lost
         )
         if result.code != 0:
             raise ToolchainMissing(
@@ -248,10 +249,16 @@ class SimToolchain(Toolchain):
         return environment
 
     def compile(
-        self, files: Mapping[str, str], *, workdir: Path, extension_name: str, timeout: float = 120.0
+        self,
+        files: Mapping[str, str],
+        *,
+        workdir: Path,
+        extension_name: str,
+        timeout: float = 120.0,
+        lost: threading.Event | None = None,
     ) -> Build:
         """See `Toolchain.compile`. The first build of an installation also fills the cache, outside the time limit."""
-        return self._built(files, workdir, extension_name, timeout, program=False)
+        return self._built(files, workdir, extension_name, timeout, program=False, lost=lost)
 
     def compile_program(
         self,
@@ -281,6 +288,7 @@ class SimToolchain(Toolchain):
         *,
         program: bool,
         flags: tuple[str, ...] = (),
+        lost: threading.Event | None = None,
     ) -> Build:
         kept = {path: text for path, text in files.items() if PurePosixPath(path).suffix in _KEPT_SUFFIXES}
         _check_names(kept, name)
@@ -300,14 +308,14 @@ class SimToolchain(Toolchain):
             )
             log = "".join(f"{one.file}:{one.line}: error: {one.message}\n" for one in broken)
             return _failed(log, 0.0, findings=findings)
-        self._preludes(units)
-        self._runtime()
-        start = time.monotonic()
-        return self._build(kept, units, workdir.resolve(), name, start, timeout, program=program)
+        self._preludes(units, lost)
+        self._runtime(lost)
+        end = Until(started=time.monotonic(), timeout=timeout, lost=lost)
+        return self._build(kept, units, workdir.resolve(), name, end, program=program)
 
-    def _preludes(self, units: Sequence[Unit]) -> None:
+    def _preludes(self, units: Sequence[Unit], lost: threading.Event | None) -> None:
         for kind, full in sorted({(unit.prelude, unit.full) for unit in units if unit.prelude}):
-            self._prelude(kind, full=full)
+            self._prelude(kind, full=full, lost=lost)
 
     def _build(
         self,
@@ -315,8 +323,7 @@ class SimToolchain(Toolchain):
         units: Sequence[Unit],
         workdir: Path,
         extension_name: str,
-        start: float,
-        timeout: float,
+        end: Until,
         *,
         program: bool,
     ) -> Build:
@@ -337,38 +344,39 @@ class SimToolchain(Toolchain):
                         bytes_of(launch_header(kernel, tasks))
                     )
         binary = workdir / f"{extension_name}{sysconfig.get_config_var('EXT_SUFFIX')}"
-        deadline = start + timeout
-        results = self._compiled(units, files, workdir, extension_name, deadline)
-        linked = self._linked(results, binary, workdir, deadline, program=program)
+        results = self._compiled(units, files, workdir, extension_name, end)
+        linked = self._linked(results, binary, workdir, end, program=program)
         # No kernel is refused for what the binding layer lacks, and what its author reads comes from pybind11.
         light = [unit for unit in units if unit.bindings and not unit.full]
         if any(results[unit].code for unit in light) or (light and _LAYER_SYMBOL in linked.output):
             full = {unit: replace(unit, full=True) for unit in light}
             before = time.monotonic()
-            self._preludes(tuple(full.values()))
-            deadline += time.monotonic() - before
-            again = self._compiled(tuple(full.values()), files, workdir, extension_name, deadline)
+            self._preludes(tuple(full.values()), end.lost)
+            end = replace(end, granted=end.granted + time.monotonic() - before)
+            again = self._compiled(tuple(full.values()), files, workdir, extension_name, end)
             for unit in light:
                 if again[full[unit]].code == 0 and results[unit].code:
                     self._keep(unit, again[full[unit]], files, workdir, extension_name)
             results = {full.get(unit, unit): result for unit, result in results.items()} | again
-            linked = self._linked(results, binary, workdir, deadline, program=program)
+            linked = self._linked(results, binary, workdir, end, program=program)
         log = "".join(result.output for result in results.values())
         if any(result.code is None for result in results.values()):
             return _failed(
-                f"{log}\nthe compiler did not end within {timeout:g} s\n",
-                timeout,
+                f"{log}\nthe compiler did not end within {end.timeout:g} s\n",
+                end.timeout,
                 failure=FailureType.TIMEOUT,
             )
         if any(result.code != 0 for result in results.values()):
-            return _classified(self._relative(log, workdir), time.monotonic() - start)
+            return _classified(self._relative(log, workdir), time.monotonic() - end.started)
         log += linked.output
         if linked.code is None:
             return _failed(
-                f"{log}\nthe linker did not end within {timeout:g} s\n", timeout, failure=FailureType.TIMEOUT
+                f"{log}\nthe linker did not end within {end.timeout:g} s\n",
+                end.timeout,
+                failure=FailureType.TIMEOUT,
             )
         if linked.code != 0:
-            return _classified(self._relative(log, workdir), time.monotonic() - start)
+            return _classified(self._relative(log, workdir), time.monotonic() - end.started)
         content = binary.read_bytes()
         digest = hashlib.sha256(content).hexdigest()
         compilation = Compilation(
@@ -376,7 +384,7 @@ class SimToolchain(Toolchain):
             artifact=digest,
             binary_digest=digest,
             log=self._relative(log, workdir),
-            seconds=time.monotonic() - start,
+            seconds=time.monotonic() - end.started,
         )
         return Build(compilation=compilation, binary=content)
 
@@ -386,13 +394,11 @@ class SimToolchain(Toolchain):
         files: Mapping[str, str],
         workdir: Path,
         extension_name: str,
-        deadline: float,
+        end: Until,
     ) -> dict[Unit, CommandResult]:
         """Each unit's result, in the order of `units`; the objects of those without a word are kept."""
         with ThreadPoolExecutor(self._jobs) as pool:
-            outcomes = pool.map(
-                lambda unit: self._object(unit, files, workdir, extension_name, deadline), units
-            )
+            outcomes = pool.map(lambda unit: self._object(unit, files, workdir, extension_name, end), units)
             results = dict(zip(units, outcomes, strict=True))
         for unit, result in results.items():
             self._keep(unit, result, files, workdir, extension_name)
@@ -416,7 +422,7 @@ class SimToolchain(Toolchain):
         results: Mapping[Unit, CommandResult],
         binary: Path,
         workdir: Path,
-        deadline: float,
+        end: Until,
         *,
         program: bool,
     ) -> CommandResult:
@@ -434,7 +440,7 @@ class SimToolchain(Toolchain):
             *(str(workdir / "obj" / unit.object_name) for unit in results),
             *(str(one) for one in sorted(self._runtime().glob("*.o")) if one.stem not in left_out),
         )
-        return self._run(command, workdir, workdir / "link.log", deadline)
+        return self._run(command, workdir, workdir / "link.log", end)
 
     def _object_key(self, unit: Unit, files: Mapping[str, str], extension_name: str) -> str:
         reached = reached_from(unit.path, files)
@@ -450,15 +456,15 @@ class SimToolchain(Toolchain):
         return state.hexdigest()
 
     def _object(
-        self, unit: Unit, files: Mapping[str, str], workdir: Path, extension_name: str, deadline: float
+        self, unit: Unit, files: Mapping[str, str], workdir: Path, extension_name: str, end: Until
     ) -> CommandResult:
         target = workdir / "obj" / unit.object_name
         if self._objects.get(self._object_key(unit, files, extension_name), target):
             return CommandResult(code=0, output="")
-        return self._compile_unit(unit, target, workdir, extension_name, deadline)
+        return self._compile_unit(unit, target, workdir, extension_name, end)
 
     def _compile_unit(
-        self, unit: Unit, target: Path, workdir: Path, extension_name: str, deadline: float
+        self, unit: Unit, target: Path, workdir: Path, extension_name: str, end: Until
     ) -> CommandResult:
         directories = dict.fromkeys(["kernel", ".", ".generated", str(PurePosixPath(unit.path).parent)])
         prelude = ("-include", str(self._prelude(unit.prelude, full=unit.full))) if unit.prelude else ()
@@ -481,9 +487,9 @@ class SimToolchain(Toolchain):
             "-o",
             str(target),
         )
-        return self._run(command, workdir, target.with_suffix(".log"), deadline)
+        return self._run(command, workdir, target.with_suffix(".log"), end)
 
-    def _run(self, command: Sequence[str], workdir: Path, output: Path, deadline: float) -> CommandResult:
+    def _run(self, command: Sequence[str], workdir: Path, output: Path, end: Until) -> CommandResult:
         temporary = workdir / "tmp"
         temporary.mkdir(exist_ok=True)
         wrapped = self._wrap(command, workdir) if self._wrap else command
@@ -491,8 +497,9 @@ class SimToolchain(Toolchain):
             wrapped,
             cwd=workdir / "src",
             output=output,
-            timeout=deadline - time.monotonic(),
+            timeout=end.left,
             environment=self._environment(temporary),
+            lost=end.lost,
         )
 
     def _relative(self, log: str, workdir: Path) -> str:

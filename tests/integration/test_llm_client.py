@@ -2,12 +2,15 @@
 
 import importlib.util
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
-from schema.errors import InfrastructureError
+from schema.errors import InfrastructureError, JobLost
 from workers.llm.check import check
 from workers.llm.client import complete
 from workers.tools import TOOLS
@@ -69,6 +72,45 @@ def test_a_provider_that_fails_is_infrastructure_in_one_line(
         ask(monkeypatch, [server.fails(status)])
     assert "\n" not in str(caught.value)
     assert "test-key" not in str(caught.value)
+
+
+def test_a_call_that_nobody_waits_for_is_abandoned(monkeypatch: pytest.MonkeyPatch) -> None:
+    with server.model_server([server.hangs()]) as running:
+        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+        monkeypatch.setenv("OPENAI_API_BASE", running.url)
+        lost = threading.Event()
+        watcher = threading.Thread(target=lambda: set_when(lambda: running.requests, lost))
+        watcher.start()
+        with pytest.raises(JobLost):
+            complete("openai/scripted", MESSAGES, TOOLS, lost=lost)
+        watcher.join()
+        closed = threading.Event()
+        set_when(lambda: running.abandoned, closed)
+        assert (closed.is_set(), len(running.requests)) == (True, 1)
+
+
+def test_nobody_waits_between_two_attempts_in_vain(monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = threading.Event()
+    with server.model_server([server.fails(429)]) as running:
+        monkeypatch.setenv("OPENAI_BASE_URL", running.url)
+        monkeypatch.setenv("OPENAI_API_BASE", running.url)
+        watcher = threading.Thread(target=lambda: set_when(lambda: running.requests, lost))
+        watcher.start()
+        with pytest.raises(JobLost):
+            complete("openai/scripted", MESSAGES, TOOLS, lost=lost)
+        watcher.join()
+        asked = len(running.requests)
+        time.sleep(3)
+        assert len(running.requests) == asked < 5
+
+
+def set_when(condition: Callable[[], object], event: threading.Event) -> None:
+    """Set the event once the condition holds; leave it where that takes too long."""
+    deadline = time.monotonic() + 20
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    if condition():
+        event.set()
 
 
 def test_names_are_known_or_not(monkeypatch: pytest.MonkeyPatch) -> None:

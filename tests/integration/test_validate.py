@@ -4,6 +4,8 @@ The adapters here compute in torch, which the integrity scan would refuse: it is
 """
 
 import tempfile
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from npu_worker.limits import ValidationLimits
 from npu_worker.runner.process import Runner
 from npu_worker.sandbox import Mode
 from npu_worker.validate import validate
-from schema.errors import BadInput
+from schema.errors import BadInput, JobLost
 from schema.results import CaseSet, CaseStatus, FailureType
 from schema.workspace import Workspace
 
@@ -390,3 +392,18 @@ def test_every_result_is_told_as_it_comes(runner):
     validation = check(workspace(), runner, progress=seen.append)
     assert tuple(seen) == validation.cases
     assert all(case.status is CaseStatus.PASSED for case in seen)
+
+
+def test_a_validation_that_nobody_wants_ends_at_once_and_the_runner_goes_on():
+    with Runner(limits=ValidationLimits(case_seconds=300.0, total_seconds=600.0)) as patient:
+        assert check(workspace(), patient).passed  # torch is there
+        endless, lost = workspace("while True:\n    pass"), threading.Event()
+        threading.Timer(1.0, lost.set).start()
+        began = time.monotonic()
+        with pytest.raises(JobLost):
+            check(endless, patient, lost=lost)
+        assert time.monotonic() - began < 15
+        with pytest.raises(JobLost):
+            check(workspace(), patient, lost=lost)
+        assert check(workspace(), patient).passed
+        assert patient.starts == 2

@@ -33,19 +33,35 @@ def fails(status: int, message: str = "scripted failure") -> dict[str, Any]:
     return {"status": status, "message": message}
 
 
+def hangs() -> dict[str, Any]:
+    """No reply: the server keeps the connection until the other end closes it."""
+    return {"hangs": True}
+
+
 class ModelServer:
-    """Plays a script; when it is used up, repeats its last reply. `requests` keeps what was asked."""
+    """Plays a script; when it is used up, repeats its last reply.
+
+    Attributes:
+        requests: what was asked.
+        abandoned: how many connections without a reply the other end has closed.
+    """
 
     def __init__(self, script: Script) -> None:
         self.script = list(script)
         self.requests: list[dict[str, Any]] = []
+        self.abandoned = 0
         self._lock = threading.Lock()
         server = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                status, answer = server.answer(body)
+                step, number = server.next_step(body)
+                if "hangs" in step:
+                    self.connection.recv(1)
+                    server.abandoned += 1
+                    return
+                status, answer = server.answer(step, number, body)
                 data = json.dumps(answer).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
@@ -63,11 +79,15 @@ class ModelServer:
     def url(self) -> str:
         return f"http://127.0.0.1:{self.http.server_address[1]}/v1"
 
-    def answer(self, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+    def next_step(self, body: dict[str, Any]) -> tuple[dict[str, Any], int]:
+        """The step of the script that a request meets, and the request's number."""
         with self._lock:
             number = len(self.requests)
             self.requests.append(body)
-        step = self.script[min(number, len(self.script) - 1)]
+        return self.script[min(number, len(self.script) - 1)], number
+
+    def answer(self, step: dict[str, Any], number: int, body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
+        """Status and document of a reply."""
         if "status" in step:
             return step["status"], {"error": {"message": step["message"], "type": "scripted", "code": None}}
         message: dict[str, Any] = {"role": "assistant", "content": step.get("content")}

@@ -1,6 +1,7 @@
 """Limits around compiler commands, the cache, and the reader of findings."""
 
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 from npu_worker.sim.report import read_report
 from npu_worker.toolchains import cache
 from npu_worker.toolchains.command import run_command
+from schema.errors import JobLost
 
 ENVIRONMENT = {"PATH": os.environ["PATH"]}
 
@@ -27,6 +29,49 @@ def test_timeout_ends_the_whole_group(tmp_path: Path) -> None:
     assert time.monotonic() - start < 2
     time.sleep(2.2)
     assert not marker.exists()
+
+
+def test_a_command_that_nobody_wants_ends_with_its_group(tmp_path: Path) -> None:
+    marker, lost = tmp_path / "late", threading.Event()
+    threading.Timer(0.3, lost.set).start()
+    start = time.monotonic()
+
+    def run() -> None:
+        run_command(
+            ["sh", "-c", f"(sleep 3; touch {marker}) & sleep 60"],
+            cwd=tmp_path,
+            output=tmp_path / "log",
+            timeout=60,
+            environment=ENVIRONMENT,
+            lost=lost,
+        )
+
+    with pytest.raises(JobLost):
+        run()
+    assert time.monotonic() - start < 3
+    with pytest.raises(JobLost):
+        run()  # and none is started
+    time.sleep(3.2)
+    assert not marker.exists()
+
+
+def test_who_waits_for_another_builder_can_be_told_to_stop(tmp_path: Path) -> None:
+    building, done, lost = threading.Event(), threading.Event(), threading.Event()
+
+    def build(scratch: Path) -> None:
+        building.set()
+        done.wait(30)
+
+    builder = threading.Thread(target=cache.entry, args=(tmp_path, "entry", build))
+    builder.start()
+    assert building.wait(30)
+    threading.Timer(0.3, lost.set).start()
+    with pytest.raises(JobLost):
+        cache.entry(tmp_path, "entry", build, lost=lost)
+    assert not done.is_set()
+    done.set()
+    builder.join()
+    assert (tmp_path / "entry").is_dir()
 
 
 def test_output_is_capped_and_memory_is_bounded(tmp_path: Path) -> None:

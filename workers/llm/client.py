@@ -4,21 +4,33 @@ LiteLLM is imported here alone and only when a reply is asked for: it takes seco
 fails is infrastructure: it never counts against a candidate, a round or a model (design.md, Engine).
 """
 
+import asyncio
+import concurrent.futures
 import os
+import threading
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
+from functools import cache
 from typing import Any
 
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_exponential_jitter, wait_none
+from tenacity import (
+    AsyncRetrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_exponential_jitter,
+    wait_none,
+)
 
 from schema.errors import InfrastructureError, ToolchainMissing
 from schema.jobs import Tokens
+from schema.lost import go_on
 from schema.results import Record
 
 TIMEOUT = 600.0
 ATTEMPTS = 5  # TraceCoder 6.4, C4: back off, up to five attempts
 FIRST_WAIT, LONGEST_WAIT = 1.0, 80.0
+_LOOK_SECONDS = 0.2  # how soon a reply is given up that nobody wants any more
 
 
 class ToolCall(Record):
@@ -63,16 +75,24 @@ def litellm() -> Any:
 
 
 def complete(
-    model: str, messages: Sequence[dict[str, Any]], tools: Sequence[dict[str, Any]], *, waits: bool = True
+    model: str,
+    messages: Sequence[dict[str, Any]],
+    tools: Sequence[dict[str, Any]],
+    *,
+    waits: bool = True,
+    lost: threading.Event | None = None,
 ) -> Reply:
     """Ask a model for its next message.
 
     Args:
         waits: whether to wait between attempts; tests of failures switch it off.
+        lost: ends the call as soon as it is set: its connection is closed, and no other attempt is made.
 
     Raises:
         InfrastructureError: the provider failed, refused the key, or does not know the model.
+        JobLost: `lost` was set.
     """
+    go_on(lost)
     module = litellm()
     passing = (
         module.exceptions.RateLimitError,
@@ -81,7 +101,7 @@ def complete(
         module.exceptions.InternalServerError,
         module.exceptions.ServiceUnavailableError,
     )
-    retrying = Retrying(
+    retrying = AsyncRetrying(
         retry=retry_if_exception_type(passing),
         stop=stop_after_attempt(ATTEMPTS),
         wait=wait_exponential_jitter(initial=FIRST_WAIT, max=LONGEST_WAIT) if waits else wait_none(),
@@ -89,17 +109,39 @@ def complete(
     )
     started = time.monotonic()
     try:
-        answer = retrying(
-            module.completion,
-            model=model,
-            messages=list(messages),
-            tools=list(tools),
-            timeout=TIMEOUT,
-            num_retries=0,
+        answer = _awaited(
+            retrying(
+                module.acompletion,
+                model=model,
+                messages=list(messages),
+                tools=list(tools),
+                timeout=TIMEOUT,
+                num_retries=0,
+            ),
+            lost,
         )
     except module.exceptions.openai.OpenAIError as error:  # the root of all errors that LiteLLM raises
         raise _failed(model, error) from error
     return _reply(answer, time.monotonic() - started)
+
+
+def _awaited(call: Coroutine[Any, Any, Any], lost: threading.Event | None) -> Any:
+    """What a call comes to. It is cancelled when `lost` is set, or when this thread is told to stop."""
+    future = asyncio.run_coroutine_threadsafe(call, _loop())
+    try:
+        while not concurrent.futures.wait([future], timeout=_LOOK_SECONDS).done:
+            go_on(lost)
+        return future.result()
+    finally:
+        future.cancel()
+
+
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """This process' event loop, in a thread of its own: a call that waits there can be cancelled from outside."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="model calls", daemon=True).start()
+    return loop
 
 
 def _failed(model: str, error: Exception) -> InfrastructureError:
