@@ -215,11 +215,21 @@ class CancelRequested(TaskEvent):
     author: str
 
 
+class TaskResumed(TaskEvent):
+    """The user takes up again a task that was cancelled, or that infrastructure failed (`opmend resume`).
+
+    What was measured and decided stays; what was under way is asked for again. The time between the end and this
+    event is not the task's.
+    """
+
+    author: str
+
+
 class TaskFinished(TaskEvent):
     """How the task ended.
 
-    A suspect task may be resolved later: then IntegrityResolved and a second TaskFinished follow, and
-    nothing else can.
+    A suspect task may be resolved later: then IntegrityResolved and a second TaskFinished follow. A cancelled one, and
+    one that infrastructure failed, may be resumed: then TaskResumed follows, and the task goes on. Nothing else can.
 
     Attributes:
         rule: the bound or adaptive rule that tripped, "" where none did; numbers: what it saw.
@@ -248,9 +258,14 @@ EVENTS: dict[str, type[TaskEvent]] = {
         CheckpointRestored,
         ClockNoted,
         CancelRequested,
+        TaskResumed,
         TaskFinished,
     )
 }
+
+
+# Outcomes of tasks that did not come to an end of their own.
+RESUMABLE = frozenset({"cancelled", "infrastructure"})
 
 
 class Recorded(Record):
@@ -328,10 +343,9 @@ SELECT %(task_id)s, sequence, kind, data, at, previous_hash, hash
 FROM json_to_recordset(CAST(%(rows)s AS json))
 AS r (sequence integer, kind text, data jsonb, at timestamptz, previous_hash text, hash text)
 """
-# A later resolution changes the outcome, not how long the task took.
 _MOVE_HEAD = b"""
 UPDATE tasks SET last_sequence = %(sequence)s, last_hash = %(hash)s, status = %(status)s, outcome = %(outcome)s,
-    finished_at = coalesce(finished_at, %(finished_at)s), decided_sequence = coalesce(%(decided)s, decided_sequence)
+    finished_at = %(finished_at)s, decided_sequence = coalesce(%(decided)s, decided_sequence)
 WHERE id = %(task_id)s
 """
 
@@ -353,7 +367,7 @@ class LogHead:
         self._sequence, self._hash = task.last_sequence, task.last_hash
         self._status, self._outcome = task.status, task.outcome
         self._rows: list[dict[str, Any]] = []
-        self._finished_at: datetime | None = None
+        self._finished_at = task.finished_at
 
     @property
     def hash(self) -> str:
@@ -386,7 +400,11 @@ class LogHead:
         )
         self._sequence, self._hash = sequence, chained
         if isinstance(event, TaskFinished):
-            self._status, self._outcome, self._finished_at = "finished", event.outcome, at
+            self._status, self._outcome = "finished", event.outcome
+            # A later resolution changes the outcome, not how long the task took.
+            self._finished_at = self._finished_at or at
+        elif isinstance(event, TaskResumed):
+            self._status, self._outcome, self._finished_at = "active", None, None
         return Recorded(sequence=sequence, at=at, event=type(event).model_validate(data), hash=chained)
 
     def write(self, pipeline: Pipeline, *, decided: int | None = None) -> None:
@@ -413,7 +431,9 @@ class LogHead:
 
 
 def _may_follow(outcome: str | None, event: TaskEvent) -> bool:
-    """A suspect task waits for its resolution, which may change its outcome once."""
+    """A suspect task waits for its resolution, which may change its outcome once; others may be resumed."""
+    if outcome in RESUMABLE:
+        return isinstance(event, TaskResumed)
     if outcome != "suspect":
         return False
     return isinstance(event, IntegrityResolved) or (

@@ -1,4 +1,4 @@
-"""Commands on runs: submit, status, watch, cancel, report."""
+"""Commands on runs: submit, status, watch, cancel, resume, report."""
 
 import time
 from dataclasses import dataclass
@@ -27,6 +27,7 @@ def add_commands(app: typer.Typer) -> None:
     app.command(epilog="Example: `opmend status 4`")(status)
     app.command(epilog="Example: `opmend watch`")(watch)
     app.command(epilog="Example: `opmend cancel 4`, or `opmend cancel --task 17`")(cancel)
+    app.command(epilog="Example: `opmend resume 4`, or `opmend resume --task 17`")(resume)
     app.command("report", epilog="Example: `opmend report --format csv > run.csv`")(report_command)
 
 
@@ -219,6 +220,41 @@ def cancel(
         print_json({"cancelled": cancelled, "tasks": asked})
         return
     typer.echo(f"cancelled {cancelled} of {asked} tasks; the coordinator ends them")
+
+
+def resume(
+    run: RunId = None,
+    task: Annotated[
+        str | None, typer.Option("--task", "-t", help="Resume one task instead of a run.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Let tasks go on that were cancelled, or that infrastructure failed; a running stack (`opmend up`) does.
+
+    They go on where they were: what was measured stays, what was under way is asked for again.
+    """
+    import getpass
+
+    from coordinator.cli.output import print_json
+    from coordinator.cli.store import reading
+    from coordinator.engine.requests import resume_run, resume_task
+    from coordinator.report.lookup import find_run, find_task, tasks_of
+    from schema.errors import BadInput
+
+    if run is not None and task is not None:
+        raise BadInput("a run and a task were named", mend="name one of them")
+    author = getpass.getuser()
+    with reading() as session:
+        if task is not None:
+            resume_task(session, find_task(session, task).id, author=author)
+            resumed = asked = 1
+        else:
+            found = find_run(session, run)
+            asked, resumed = len(tasks_of(session, found)), resume_run(session, found.id, author=author)
+    if json:
+        print_json({"resumed": resumed, "tasks": asked})
+        return
+    typer.echo(f"resumed {resumed} of {asked} tasks; the coordinator goes on with them")
 
 
 def report_command(

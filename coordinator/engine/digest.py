@@ -3,11 +3,13 @@
 A log has three kinds of content: what was decided and found out, which must not depend on the machines; when and
 where it happened; and what the machines did wrong on the way. `course` keeps the first kind alone. The trials of a
 round run several at a time, and which of them are still under way when the winner is found is a matter of time; so
-they are left out as well, and the candidate that they lead to stands for them.
+they are left out as well, and the candidate that they lead to stands for them. An end that was taken back is none,
+and a job that it cut off is asked for once.
 """
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from coordinator.engine.state import Purpose
@@ -26,7 +28,7 @@ def task_digest(recorded: Sequence[Recorded]) -> str:
 
 
 def course(recorded: Sequence[Recorded]) -> list[dict[str, Any]]:
-    """The events of a log without times, places, ids, trials, and failures of the infrastructure.
+    """The events of a log without times, places, ids, trials, failures of the infrastructure, and interruptions.
 
     Args:
         recorded: the log, from its first event on.
@@ -45,8 +47,12 @@ def course(recorded: Sequence[Recorded]) -> list[dict[str, Any]]:
                     left_out.add(asked.job_id)
             case events.JobFailed() as failed:
                 left_out.add(failed.job_id)
+    interruptions = _interruptions(recorded)
+    left_out |= interruptions.jobs
     told: list[dict[str, Any]] = []
     for one in recorded:
+        if one.sequence in interruptions.events:
+            continue
         match one.event:
             case events.ClockNoted() | events.JobFailed():
                 continue
@@ -58,6 +64,37 @@ def course(recorded: Sequence[Recorded]) -> list[dict[str, Any]]:
             data.pop("numbers")
         told.append({"kind": one.event.kind, **data})
     return told
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Interruptions:
+    """Sequence numbers of ends that were taken back, with what led to them, and the jobs that they cut off."""
+
+    events: frozenset[int]
+    jobs: frozenset[str]
+
+
+def _interruptions(recorded: Sequence[Recorded]) -> _Interruptions:
+    left: set[int] = set()
+    cut_off: set[str] = set()
+    asked: set[int] = set()
+    under_way: set[str] = set()
+    ended = 0
+    for one in recorded:
+        match one.event:
+            case events.JobRequested() as event:
+                under_way.add(event.job_id)
+            case events.JobFinished() | events.JobCancelled() as event:
+                under_way.discard(event.job_id)
+            case events.CancelRequested():
+                asked.add(one.sequence)
+            case events.TaskFinished():
+                ended = one.sequence
+            case events.TaskResumed():
+                left |= {*asked, ended, one.sequence}
+                cut_off |= under_way
+                asked, under_way = set(), set()
+    return _Interruptions(events=frozenset(left), jobs=frozenset(cut_off))
 
 
 def first_difference(one: Sequence[Recorded], other: Sequence[Recorded]) -> str:

@@ -33,6 +33,7 @@ from schema.events import (
     TaskCreated,
     TaskEvent,
     TaskFinished,
+    TaskResumed,
     TreeRefused,
 )
 from schema.jobs import CompilePayload, JobKind, Proposal, Proposals, Tokens, TurnResult, ValidatePayload
@@ -142,6 +143,7 @@ class TaskState:
         current: the tree that the next round begins from.
         turns: finished and open turns of the whole task.
         late: results that came for a job that was not open.
+        paused: seconds between its ends and its resumptions.
     """
 
     created: TaskCreated
@@ -172,6 +174,7 @@ class TaskState:
     cancelled_by: str | None = None
     finished: TaskFinished | None = None
     late: int = 0
+    paused: float = 0.0
 
     @property
     def baseline(self) -> str:
@@ -190,8 +193,8 @@ class TaskState:
 
     @property
     def elapsed(self) -> float:
-        """Seconds from the first event to the newest."""
-        return (self.now - self.started_at).total_seconds()
+        """Seconds from the first event to the newest, without those in which the task was at an end."""
+        return (self.now - self.started_at).total_seconds() - self.paused
 
     def open_for(self, *purposes: Purpose) -> tuple[Requested, ...]:
         """Open jobs with one of these purposes, oldest first."""
@@ -236,6 +239,7 @@ def apply(state: TaskState | None, recorded: Recorded) -> TaskState:
     event = recorded.event
     if state is None:
         return _created(event, recorded)
+    before = state.now
     # A clock that steps back must not lengthen a task's time.
     state = replace(state, sequence=recorded.sequence, now=max(state.now, recorded.at))
     match event:
@@ -270,6 +274,8 @@ def apply(state: TaskState | None, recorded: Recorded) -> TaskState:
             return replace(state, cancelled_by=event.author)
         case TaskFinished():
             return replace(state, finished=event, open=())
+        case TaskResumed():
+            return _resumed(state, (state.now - before).total_seconds())
         case ClockNoted():
             return state
         case _:
@@ -376,6 +382,24 @@ def _validated(state: TaskState, job: Requested, validation: Validation, sequenc
         checked={**state.checked, (done.tree, done.case_set): done},
         validations=(*state.validations, done),
     )
+
+
+def _resumed(state: TaskState, seconds: float) -> TaskState:
+    """As if what was under way at the end had never been asked for, and no machine had failed."""
+    state = replace(
+        state, finished=None, cancelled_by=None, broken="", aborted={}, paused=state.paused + seconds
+    )
+    state = replace(state, turns=sum(len(one.turns) for one in state.rounds))
+    current = state.round
+    if current is None:
+        return state
+    measured = {one.job_id for one in state.validations}
+    probes = [
+        job
+        for job in state.requested.values()
+        if (job.kind, job.purpose, job.round) == (JobKind.VALIDATE, Purpose.PROBE, current.number)
+    ]
+    return _in_round(state, current.number, probes=sum(job.job_id in measured for job in probes))
 
 
 def _abort(state: TaskState, key: str) -> TaskState:

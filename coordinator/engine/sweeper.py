@@ -15,19 +15,33 @@ import logging
 import threading
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
-from sqlalchemy import exists, func, select, update
+from sqlalchemy import ScalarSelect, exists, func, select, update
+from sqlalchemy.orm import aliased
 
 from coordinator.engine.bounds import Bounds
 from schema import leases
 from schema.database import Database
 from schema.errors import HistoryError, InfrastructureError
-from schema.events import ClockNoted, append
+from schema.events import ClockNoted, TaskResumed, append
 from schema.tables import Event, Job, Outbox, Task
 
 log = logging.getLogger(__name__)
 
 _OPEN = ("queued", "running")
+
+
+def _paused() -> ScalarSelect[Any]:
+    """How long a task was at an end before it was resumed, all times together."""
+    resumed, end = aliased(Event), aliased(Event)
+    return (
+        select(func.coalesce(func.sum(resumed.at - end.at), timedelta()))
+        .join(end, (end.task_id == resumed.task_id) & (end.sequence == resumed.sequence - 1))
+        .where(resumed.task_id == Task.id, resumed.kind == TaskResumed.kind)
+        .correlate(Task)
+        .scalar_subquery()
+    )
 
 
 class Sweeper:
@@ -146,7 +160,7 @@ class Sweeper:
                 select(
                     Task.id,
                     Event.data["bounds"]["wall_seconds"].as_float(),
-                    func.extract("epoch", func.now() - Event.at),
+                    func.extract("epoch", func.now() - Event.at - _paused()),
                 )
                 .join(Event, (Event.task_id == Task.id) & (Event.sequence == 1))
                 .where(Task.status == "active", Task.decided_sequence == Task.last_sequence)

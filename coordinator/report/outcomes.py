@@ -38,7 +38,7 @@ class TaskRow(Record):
 
     Attributes:
         coverage: cases that could run / cases of the full set; below 1.0 the size limit cut some.
-        wall_s: seconds from submission to the end, or to now.
+        wall_s: seconds from submission to the end, or to now, without those before a resumption.
         reason: why it ended so, in words. forensics: the main forensic class of the last failure.
         entries: entries whose rewrites are in the best candidate.
     """
@@ -164,7 +164,7 @@ def _row(session: Session, task: Task, run: Run, now: datetime) -> TaskRow:
         ),
         verdict=state.verdict(tree),
         coverage=(len(created.full) - len(created.cut)) / len(created.full) if created.full else 0.0,
-        wall_s=round(((task.finished_at or now) - task.created_at).total_seconds(), 3),
+        wall_s=round(((task.finished_at or now) - task.created_at).total_seconds() - state.paused, 3),
         reason=state.finished.reason if state.finished is not None else "",
         forensics=forensics.hint if forensics is not None else None,
         entries=entry,

@@ -10,6 +10,7 @@ from schema.events import (
     Recorded,
     RoundStarted,
     TaskFinished,
+    TaskResumed,
 )
 from schema.jobs import JobKind
 from schema.results import CaseSet, CaseStatus
@@ -31,6 +32,8 @@ def describe(state: TaskState, recorded: Recorded) -> str | None:
             return f"integrity: {event.verdict}"
         case JobFailed():
             return f"infrastructure: {event.reason}"
+        case TaskResumed():
+            return f"resumed by {event.author}"
         case TaskFinished():
             return f"{event.outcome}: {event.reason}" if event.reason else event.outcome
         case JobFinished():

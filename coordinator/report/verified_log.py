@@ -183,6 +183,9 @@ def check_jobs(session: Session, task: Task, recorded: list[events.Recorded]) ->
                 ended[event.job_id] = ("failed", {"reason": event.reason})
             case events.JobCancelled() as event:
                 cancelled.add(event.job_id)
+            case events.TaskResumed():
+                # The end that is taken back took all of them back.
+                cancelled |= set(asked) - set(ended)
             case _:
                 pass
     faults = []

@@ -85,12 +85,13 @@ def below(opmend: Opmend, worker: str) -> list[psutil.Process]:
         return []
 
 
-def compilers(opmend: Opmend) -> list[psutil.Process]:
-    return [one for one in below(opmend, "compile-1") if _name(one) == "cc1plus"]
+def compilers(opmend: Opmend, source: str = "") -> list[psutil.Process]:
+    """Compilers at work, of this source or of any."""
+    return [one for one in below(opmend, "compile-1") if _is(one, "cc1plus", source)]
 
 
 def sandboxes(opmend: Opmend) -> list[psutil.Process]:
-    return [one for one in below(opmend, "npu-1") if _name(one) == "bwrap"]
+    return [one for one in below(opmend, "npu-1") if _is(one, "bwrap")]
 
 
 def cases(opmend: Opmend) -> list[psutil.Process]:
@@ -106,15 +107,21 @@ def cases(opmend: Opmend) -> list[psutil.Process]:
     return found
 
 
-def _name(process: psutil.Process) -> str:
+def _is(process: psutil.Process, name: str, word: str = "") -> bool:
     try:
-        return str(process.name())
+        return process.name() == name and word in " ".join(process.cmdline())
     except psutil.Error:
-        return ""
+        return False
 
 
 def gone(processes: list[psutil.Process]) -> bool:
-    return not any(one.is_running() and one.status() != psutil.STATUS_ZOMBIE for one in processes)
+    def there(process: psutil.Process) -> bool:
+        try:
+            return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+        except psutil.Error:
+            return False
+
+    return not any(there(one) for one in processes)
 
 
 def stopped(store: Database, run: int, job: str) -> None:
@@ -140,7 +147,7 @@ def test_a_compilation_is_killed_with_all_its_processes(
     (job,) = wait_until(lambda: running(store, run, "compile"), what="a compilation")
     # The caches may have to be filled first, by the same compiler.
     found = wait_until(
-        lambda: [one for one in compilers(patient) if any("slow.cpp" in part for part in one.cmdline())],
+        lambda: compilers(patient, "slow.cpp"),
         seconds=300,
         what="its compiler",
     )
@@ -190,11 +197,24 @@ def test_a_reference_without_end_is_ended_with_its_process(
     stopped(store, run, job)
 
 
-def test_the_workers_take_the_next_jobs(patient: Opmend, store: Database, folder: Path) -> None:
+def test_a_cancelled_run_is_resumed_and_the_workers_take_its_jobs(
+    patient: Opmend, store: Database, folder: Path
+) -> None:
     run = submitted(patient, folder, "TailAdd")
+    (job,) = wait_until(lambda: running(store, run, "validate"), what="a validation")
+    assert patient("cancel", str(run)).code == 0
+    assert patient("watch", str(run)).code == 0
+    stopped(store, run, job)
+    assert patient.json("resume", str(run)) == {"resumed": 1, "tasks": 1}
     assert patient("watch", str(run)).code == 0
     (task,) = patient.json("report", str(run))["tasks"]
-    assert task["outcome"] == "passed"
+    assert (task["outcome"], task["rounds"]) == ("passed", 1)
+    for command in ("replay", "verify"):
+        assert patient(command, str(task["task"])).code == 0
+    again = patient("resume", str(run))
+    assert again.out == "resumed 0 of 1 tasks; the coordinator goes on with them\n"
+    refused = patient("resume", "--task", str(task["task"]))
+    assert (refused.code, "come to its own end: passed" in refused.err) == (2, True)
     with store.transaction() as session:
         attempts = session.execute(select(Job.attempts).join(Task).where(Task.run_id == run)).scalars()
         assert set(attempts) <= {0, 1}  # no worker died over one of them

@@ -21,6 +21,7 @@ COMMANDS = {
     "status",
     "watch",
     "cancel",
+    "resume",
     "report",
     "check",
     "integrity",

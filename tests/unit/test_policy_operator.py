@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from coordinator.engine.arms import ARMS
 from coordinator.engine.bounds import Bounds
+from coordinator.engine.digest import first_difference
 from coordinator.engine.replay import replay
 from coordinator.engine.state import Requested, fold
 from coordinator.engine.story import Story
@@ -396,6 +397,48 @@ def test_cancel_and_wall_clock_end_a_task_at_once() -> None:
     assert (story.outcome, story.state.finished.rule) == ("exhausted", "wall-clock")
 
 
+def interrupt(story: Story, *, broken: bool) -> None:
+    """A task is cancelled, or its oldest job kills all its workers; then it is resumed."""
+    if broken and story.state.open:
+        story.tell(events.JobFailed(job_id=story.state.open[0], reason="no g++", attempts=3))
+    else:
+        story.tell(events.CancelRequested(author="me"))
+    story.decide()
+    assert story.outcome in {"cancelled", "infrastructure"}
+    assert replay(story.recorded) is None
+    story.tell(events.TaskResumed(author="me"), seconds=1e6)
+    story.decide()
+
+
+def test_a_resumed_task_has_the_time_it_had() -> None:
+    story = Story(created())
+    story.decide()
+    for _ in range(3):
+        interrupt(story, broken=False)
+    assert story.outcome is None
+    assert story.state.elapsed < 60
+    story.tell(events.ClockNoted(), seconds=13 * 3600)
+    story.decide()
+    assert story.outcome == "exhausted"
+
+
+def test_aborts_before_a_resumption_are_forgotten() -> None:
+    story = Story(created())
+    story.decide()
+    for _ in range(2):
+        for _ in range(3):
+            assert story.outcome is None
+            story.answer(
+                story.state.open[0], Compilation(ok=False, failure_type=FailureType.EXECUTION_ABORTED)
+            )
+            story.decide()
+        assert story.outcome == "infrastructure"
+        story.tell(events.TaskResumed(author="me"))
+        story.decide()
+    assert story.play(World(kernels={"base": Kernel()})) == "not_near_miss"
+    assert replay(story.recorded) is None
+
+
 def test_every_arm_removes_its_mechanism_alone() -> None:
     kernels = {"base": Kernel(failing=(2,), rewrites=("right",)), "right": Kernel()}
     turns = {1: [move(ToolRequest.SUBMIT, "right", direction="d")]}
@@ -427,6 +470,80 @@ MOVES = st.builds(
 @given(
     kernels=st.fixed_dictionaries(dict.fromkeys(TREES, KERNELS)),
     turns=st.dictionaries(st.integers(1, 5), st.lists(MOVES, max_size=12)),
+    model=st.sampled_from(["kb", "m"]),
+    at=st.integers(0, 30),
+    broken=st.booleans(),
+)
+def test_a_task_that_is_cut_off_and_resumed_takes_the_same_course(
+    kernels: dict[str, Kernel], turns: Any, model: str, at: int, broken: bool
+) -> None:
+    # One trial at a time: of several, which one has come how far is a matter of time, with interruptions or without.
+    bounds = Bounds(
+        turns_per_session=8, turns_per_task=12, soft_turns=10, trials_per_task=6, trials_in_flight=1
+    )
+    peace, jobs = cut_off(kernels, turns, model, bounds)
+    assume(jobs)
+    same_course(peace, cut_off(kernels, turns, model, bounds, at=at % jobs, broken=broken)[0])
+
+
+def test_what_was_cut_off_counts_neither_as_a_turn_nor_as_a_probe() -> None:
+    kernels = {
+        "base": Kernel(failing=(0, 2, 4)),
+        **dict.fromkeys(("half", "a", "b", "c"), Kernel(failing=(0, 2))),
+        "right": Kernel(),
+    }
+    turns = {
+        1: [move(ToolRequest.SUBMIT, "half", direction="x")],
+        2: [
+            *(move(ToolRequest.PROBE, tree) for tree in "abc"),
+            move(ToolRequest.SUBMIT, "right", direction="y"),
+        ],
+    }
+    # Not one turn and not one probe more than it takes; the third probe is refused.
+    bounds = Bounds(probes_per_round=2, turns_per_session=5, turns_per_task=5, soft_turns=5)
+    peace, jobs = cut_off(kernels, turns, "m", bounds)
+    assert (peace.outcome, peace.state.rounds[1].probes) == ("passed", 2)
+    for at in range(jobs):
+        for broken in (False, True):
+            same_course(peace, cut_off(kernels, turns, "m", bounds, at=at, broken=broken)[0])
+
+
+def cut_off(
+    kernels: dict[str, Kernel],
+    turns: Any,
+    model: str,
+    bounds: Bounds,
+    *,
+    at: int | None = None,
+    broken: bool = False,
+) -> tuple[Story, int]:
+    """A task that is interrupted before its job number `at`, and how many jobs it took."""
+    story = Story(created(model=model, bounds=bounds.frozen()), seconds=0.0)
+    world = World(kernels=kernels, turns=turns)
+    story.decide()
+    jobs = 0
+    while story.outcome is None:
+        if jobs == at:
+            interrupt(story, broken=broken)
+        job = story.state.requested[story.state.open[0]]
+        story.answer(job.job_id, world(job))
+        story.decide()
+        jobs += 1
+    return story, jobs
+
+
+def same_course(peace: Story, disturbed: Story) -> None:
+    assert first_difference(disturbed.recorded, peace.recorded) == ""
+    assert replay(disturbed.recorded) is None
+    assert fold(disturbed.recorded) == disturbed.state
+    for name in ("turns", "trials", "tokens", "current", "builds"):
+        assert getattr(disturbed.state, name) == getattr(peace.state, name), name
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    kernels=st.fixed_dictionaries(dict.fromkeys(TREES, KERNELS)),
+    turns=st.dictionaries(st.integers(1, 5), st.lists(MOVES, max_size=12)),
     arm=st.sampled_from(sorted(ARMS)),
     model=st.sampled_from(["kb", "m"]),
     verdicts=st.dictionaries(st.sampled_from(TREES), st.sampled_from(["SUSPECT", "CHEAT"])),
@@ -447,6 +564,7 @@ def test_any_world_in_any_order_ends_within_bounds(
         created(arm=arm, model=model, bounds=bounds.frozen()), scan=lambda tree: verdicts.get(tree, "CLEAN")
     )
     world = World(kernels=kernels, turns=turns)
+    interruptions = 3
     story.decide()
     while story.outcome is None:
         job_id = data.draw(st.sampled_from(story.state.open))
@@ -459,6 +577,9 @@ def test_any_world_in_any_order_ends_within_bounds(
             story.answer(job_id, result)
         if data.draw(st.booleans()) or not story.state.open:
             story.decide()
+        if story.outcome is None and interruptions and data.draw(st.integers(0, 9)) == 0:
+            interruptions -= 1
+            interrupt(story, broken=data.draw(st.booleans()))
         assert len(story.recorded) < 400
     state = story.state
     assert state.finished is not None
