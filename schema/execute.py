@@ -33,8 +33,9 @@ log = logging.getLogger(__name__)
 
 # A lease is renewed at least this often: how soon a worker notices that its job was cancelled.
 LONGEST_BEAT = 2.0
-# Seconds that work which can't count any more has to stop by itself.
-PATIENCE = 10.0
+# Seconds that work which can't count any more has to stop by itself. An import of torch on a busy machine takes half of
+# them, and would have to be done again in another process.
+PATIENCE = 60.0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ Everything is conditional on what the row is at that moment, so that several swe
 import logging
 import threading
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ScalarSelect, exists, func, select, update
@@ -51,7 +51,7 @@ class Sweeper:
         database: where the jobs are.
         waiting: messages on a queue (Relay.waiting); None without a broker: lost messages stay lost.
         most_attempts: lost leases after which a job fails for good.
-        lost_seconds: age from which a queued job without a message counts as lost.
+        lost_seconds: how long a job has left the outbox before it can count as lost.
     """
 
     def __init__(
@@ -67,6 +67,8 @@ class Sweeper:
         self._most_attempts = most_attempts
         self._lost_seconds = lost_seconds
         self._short: set[str] = set()  # queues with too few messages at the last sweep
+        # Published jobs that nobody has claimed, by id and fence, and when they were first seen.
+        self._published: dict[tuple[str, int], datetime] = {}
 
     def sweep(self) -> dict[str, int]:
         """Sweep once; how many of each kind were set going.
@@ -112,8 +114,10 @@ class Sweeper:
     def lost_messages(self) -> int:
         """Queued jobs that no message stands for: Redis was flushed, or a worker died between two steps.
 
-        A queue as long as its old jobs has a message for each, so a busy queue is left alone. A message
-        that a worker has just taken is in no queue either: only what is missing twice in a row is lost.
+        Age counts from when a job was first seen without an outbox row: it may have waited in there for hours, and
+        have been published a moment ago. A queue as long as its old jobs has a message for each, so a busy queue is
+        left alone. A message that a worker has just taken is in no queue either: only what is missing twice in a row
+        is lost.
         """
         if self._waiting is None:
             return 0
@@ -121,23 +125,25 @@ class Sweeper:
         with self.database.transaction() as session:
             # Old jobs first, so that under SKIP LOCKED two sweepers don't both write a row for one.
             rows = session.execute(
-                select(Job.id, Job.queue)
-                .where(
-                    Job.status == "queued",
-                    Job.created_at < func.now() - timedelta(seconds=self._lost_seconds),
-                    ~exists().where(Outbox.job_id == Job.id),
-                )
+                select(Job.id, Job.queue, Job.fence, func.clock_timestamp())
+                .where(Job.status == "queued", ~exists().where(Outbox.job_id == Job.id))
                 .order_by(Job.created_at, Job.id)
                 .limit(1000)
                 .with_for_update(skip_locked=True, of=Job)
             ).all()
-            by_queue: dict[str, list[str]] = {}
-            for job_id, queue in rows:
-                by_queue.setdefault(queue, []).append(job_id)
+            self._published = {
+                (job_id, fence): self._published.get((job_id, fence), now) for job_id, _, fence, now in rows
+            }
+            by_queue: dict[str, list[tuple[str, int]]] = {}
+            for job_id, queue, fence, now in rows:
+                if now - self._published[job_id, fence] >= timedelta(seconds=self._lost_seconds):
+                    by_queue.setdefault(queue, []).append((job_id, fence))
             short = {queue for queue, ids in by_queue.items() if self._waiting(queue) < len(ids)}
             for queue in sorted(short & self._short):
-                session.add_all(Outbox(job_id=job_id) for job_id in by_queue[queue])
-                count += len(by_queue[queue])
+                for job_id, fence in by_queue[queue]:
+                    session.add(Outbox(job_id=job_id))
+                    del self._published[job_id, fence]
+                    count += 1
             self._short = short - self._short
         return count
 

@@ -82,6 +82,31 @@ def test_a_flushed_broker_gets_its_messages_again(database: Database, redis: Red
     assert [sweeper.sweep()["lost"] for _ in range(3)] == [0, 0, 0]
 
 
+def test_a_job_that_waited_in_the_outbox_is_not_lost_when_it_leaves_it(
+    database: Database, redis: Redis, relay: Relay
+) -> None:
+    enqueue(database, 3)
+    with database.transaction() as session:
+        session.execute(text("UPDATE jobs SET created_at = created_at - interval '1 day'"))
+    sweeper = Sweeper(database, waiting=relay.waiting, lost_seconds=30.0)
+    assert sweeper.sweep()["lost"] == 0
+    relay.publish()
+    redis.rpop("compile")  # a worker takes one, and is slow to claim it
+    assert [sweeper.sweep()["lost"] for _ in range(4)] == [0, 0, 0, 0]
+    assert left(database) == 0
+
+
+def test_a_job_that_is_published_again_is_young_again(database: Database, redis: Redis, relay: Relay) -> None:
+    enqueue(database, 2)
+    sweeper = Sweeper(database, waiting=relay.waiting, lost_seconds=2.0)
+    for _ in range(2):
+        relay.publish()
+        redis.flushdb()
+        assert [sweeper.sweep()["lost"] for _ in range(2)] == [0, 0]
+        time.sleep(2.1)
+        assert [sweeper.sweep()["lost"] for _ in range(2)] == [0, 2]
+
+
 def test_a_broker_that_is_down_keeps_the_jobs(database: Database, tmp_path: Path) -> None:
     enqueue(database, 2)
     relay = Relay(database, f"redis+socket://{tmp_path}/nothing.sock")
