@@ -158,6 +158,15 @@ class Database:
         with self._connected() as connection:
             return not roles.missing(connection) or roles.install(connection)
 
+    def make_login(self, role: str, password: str) -> str:
+        """A login of a role of this database, with this password from now on; returns its name.
+
+        Raises:
+            DatabaseUnavailable: Postgres refused the connection or broke it.
+        """
+        with self._connected() as connection:
+            return roles.make_login(connection, role, password)
+
     def missing_roles(self) -> list[str]:
         """The roles of opmend that are not in force here."""
         with self._connected() as connection:

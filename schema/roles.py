@@ -6,15 +6,17 @@
 | `opmend_worker`      | compile, NPU and LLM workers           | claims, renews, finishes, gives back; adds blobs   |
 | `opmend_viewer`      | dashboards, people                     | reads                                              |
 
-They can't log in: a login role is made a member of one. They are the server's, not the database's; a database that
-must not share them says `ALTER DATABASE … SET opmend.role_prefix = 'other'`. What is not in GRANTS and FUNCTIONS is
-granted to nobody, and a test fails for a table that is not in GRANTS. The schema's owner may do all of it.
+They can't log in: a login role is made a member of one (`make_login`). They are the server's, not the database's; a
+database that must not share them says `ALTER DATABASE … SET opmend.role_prefix = 'other'`. What is not in GRANTS and
+FUNCTIONS is granted to nobody, and a test fails for a table that is not in GRANTS. The schema's owner may do all of it.
 """
 
 import logging
 import re
 from dataclasses import dataclass
 
+import psycopg
+from psycopg import sql
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
@@ -169,6 +171,28 @@ def install(connection: Connection) -> bool:
         )
         return False
     return True
+
+
+def make_login(connection: Connection, role: str, password: str) -> str:
+    """Make the login of a role, or give it another password; returns its name.
+
+    The password itself is not sent: a server that logs statements logs a SCRAM verifier.
+    """
+    group = names(connection)[role]
+    login = f"{group}_login"
+    driver = connection.connection.driver_connection
+    assert isinstance(driver, psycopg.Connection)
+    verifier = driver.pgconn.encrypt_password(password.encode(), login.encode(), b"scram-sha-256")
+    there = connection.exec_driver_sql(
+        "SELECT FROM pg_roles WHERE rolname = %(name)s", {"name": login}
+    ).one_or_none()
+    way = sql.SQL(
+        "ALTER ROLE {} LOGIN PASSWORD {}" if there is not None else "CREATE ROLE {} LOGIN PASSWORD {}"
+    )
+    with driver.cursor() as cursor:
+        cursor.execute(way.format(sql.Identifier(login), sql.Literal(verifier.decode())))
+        cursor.execute(sql.SQL("GRANT {} TO {}").format(sql.Identifier(group), sql.Identifier(login)))
+    return login
 
 
 def remove(connection: Connection) -> None:

@@ -5,17 +5,32 @@ import os
 import re
 import subprocess
 import sys
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import URL, create_engine, make_url, text
 
 from coordinator.cli.processes import ROLES
+from schema.database import Database
+from schema.errors import DatabaseUnavailable
+from schema.prepare import prepare
 from schema.queues import QUEUES, celery_app
+from schema.roles import ROLES as ROLES_OF_DATABASE
 
 ROOT = Path(__file__).resolve().parents[2]
-SERVICES = {"postgres", "redis", "coordinator", "llm-worker", "compile-worker", "npu-worker", "flower"}
-SECRETS = {"OPMEND_POSTGRES_PASSWORD": "pg-pass", "FLOWER_BASIC_AUTH": "user:flower-pass"}
+WORKERS = {"llm-worker", "compile-worker", "npu-worker"}
+SERVICES = {"postgres", "redis", "schema", "coordinator", "flower", *WORKERS}
+OWNER, COORDINATOR, WORKER = (f"OPMEND_{who}_PASSWORD" for who in ("POSTGRES", "COORDINATOR", "WORKER"))
+SECRETS = {
+    OWNER: "owner-pass",
+    COORDINATOR: "coordinator-pass",
+    WORKER: "worker-pass",
+    "FLOWER_BASIC_AUTH": "user:flower-pass",
+}
 
 # podman-compose's command asks for a podman binary even to print a file. Its parser does not: this runs the
 # same two steps that its command runs before it starts anything, in a process of their own, because the
@@ -119,7 +134,7 @@ def test_flower_is_a_celery_command_and_stays_on_loopback(services: dict[str, di
 
 
 def test_workers_can_be_scaled(services: dict[str, dict[str, Any]]) -> None:
-    for name in ("llm-worker", "compile-worker", "npu-worker"):
+    for name in WORKERS:
         assert "container_name" not in services[name], f"{name}: a fixed name forbids --scale"
         assert not services[name].get("ports"), f"{name}: a host port forbids --scale"
 
@@ -133,14 +148,101 @@ def test_a_worker_gets_the_time_that_celery_takes_to_stop(services: dict[str, di
             assert int(grace[1]) > soft, name
 
 
-def test_only_the_servers_are_waited_for_and_they_have_health_checks(
-    services: dict[str, dict[str, Any]],
-) -> None:
+def test_only_the_servers_and_the_schema_are_waited_for(services: dict[str, dict[str, Any]]) -> None:
     for name, service in services.items():
-        for needed, how in (service.get("depends_on") or {}).items():
+        waits = service.get("depends_on") or {}
+        if name in {"coordinator", *WORKERS}:
+            assert set(waits) == {"postgres", "redis", "schema"}
+        for needed, how in waits.items():
+            if needed == "schema":
+                assert how["condition"] == "service_completed_successfully"
+                assert services[needed]["restart"] == "on-failure"
+                continue
             assert needed in {"postgres", "redis"}, name
             assert how["condition"] == "service_healthy"
             assert services[needed]["healthcheck"]["test"]
+
+
+def test_each_password_is_known_to_those_who_need_it(services: dict[str, dict[str, Any]]) -> None:
+    def knowing(secret: str) -> set[str]:
+        return {name for name, service in services.items() if SECRETS[secret] in json.dumps(service)}
+
+    assert knowing(OWNER) == {"postgres", "schema"}
+    assert knowing(COORDINATOR) == {"schema", "coordinator"}
+    assert knowing(WORKER) == {"schema", *WORKERS}
+    assert knowing("FLOWER_BASIC_AUTH") == {"flower"}
+
+
+@pytest.fixture
+def prepared(services: dict[str, dict[str, Any]], postgres: str) -> Iterator[Callable[[str], URL]]:
+    """Runs the service `schema` on a new database of a real server; gives the addresses of the others there."""
+    name, owner = f"compose_{uuid.uuid4().hex[:10]}", make_url(postgres)
+    engine = create_engine(owner.set(drivername="postgresql+psycopg"), isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+        # Roles belong to the server, and others are tested on it.
+        connection.execute(text(f"ALTER DATABASE {name} SET opmend.role_prefix = '{name}'"))
+
+    def address(service: str) -> URL:
+        environment = services[service]["environment"]
+        url = make_url(environment.get("OPMEND_WORKER_DATABASE_URL") or environment["DATABASE_URL"])
+        assert (url.host, url.port, url.database) == ("postgres", 5432, "opmend")
+        user = str(url.username).replace("opmend_", f"{name}_", 1)
+        return owner.set(database=name, username=user, password=url.password)
+
+    def run() -> None:
+        service = services["schema"]
+        here = {"DATABASE_URL": owner.set(database=name).render_as_string(hide_password=False)}
+        done = subprocess.run(
+            [sys.executable, *service["command"][1:]],
+            cwd=ROOT,
+            env={**os.environ, **service["environment"], **here},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert not any(secret in done.stdout + done.stderr for secret in SECRETS.values())
+
+    run()
+    run()  # as after an update
+    yield address
+    with engine.connect() as connection:
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+        for role in ("coordinator_login", "worker_login", *ROLES_OF_DATABASE):
+            connection.execute(text(f"DROP ROLE IF EXISTS {name}_{role}"))
+    engine.dispose()
+
+
+def test_each_service_comes_as_its_role(prepared: Callable[[str], URL]) -> None:
+    for service in ("coordinator", *sorted(WORKERS)):
+        role = "coordinator" if service == "coordinator" else "worker"
+        database = Database(prepared(service).render_as_string(hide_password=False), pool_size=1)
+        database.migrate()  # as every command does: there is nothing left to do
+        held = re.fullmatch(r"(\w+)_login \((\w+)\)", database.in_force())
+        assert held is not None, service
+        assert held[1] == held[2]
+        assert held[2].endswith(f"_{role}")
+        assert database.missing_roles() == []
+        database.close()
+        wrong = Database(prepared(service).set(password="guessed").render_as_string(hide_password=False))
+        with pytest.raises(DatabaseUnavailable, match="password authentication failed"):
+            wrong.check()
+        wrong.close()
+
+
+def test_a_password_is_changed_by_the_next_start(prepared: Callable[[str], URL], database: Database) -> None:
+    before = prepared("npu-worker")
+    owner = Database(
+        make_url(database.url).set(database=before.database).render_as_string(hide_password=False)
+    )
+    assert prepare(owner, {"worker": "another 'pass'"}) == [before.username]
+    owner.close()
+    for password, works in ((before.password, False), ("another 'pass'", True)):
+        login = Database(before.set(password=password).render_as_string(hide_password=False), pool_size=1)
+        with nullcontext() if works else pytest.raises(DatabaseUnavailable, match="password"):
+            login.check()
+        login.close()
 
 
 def test_no_secret_stands_in_the_file() -> None:
