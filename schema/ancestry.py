@@ -88,6 +88,7 @@ class Ancestor(NamedTuple):
     """A snippet, as it is selected above.
 
     Attributes:
+        scope, node_kind: None if they are not told yet (`schema.line_syntax`).
         gone: the revision that disabled it.
     """
 
@@ -95,8 +96,8 @@ class Ancestor(NamedTuple):
     position_key: str
     content: str
     raw: bytes | None
-    scope: str
-    node_kind: str
+    scope: str | None
+    node_kind: str | None
     revision: int
     round: int
     gone: int | None

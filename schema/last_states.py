@@ -15,6 +15,8 @@ from threading import Lock
 # So many tasks, and about so many bytes of them, are known; a larger task is not.
 KEPT_TASKS = 8
 KEPT_BYTES = 16 << 20
+# So many files with new lines wait for being described. Of a task whose writer never does it, the last ones are kept.
+MOST_UNDESCRIBED = 16
 # A key or a line of some characters, as Python has it.
 _BYTES_A_STRING = 70
 
@@ -53,6 +55,26 @@ class LiveRows:
     every: Sequence[str] | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NewLines:
+    """What one revision brought to one file.
+
+    Attributes:
+        keys: index in the file → position key of each new line.
+        lines: the whole file; nobody changes the list.
+        digest: of the file.
+        follows: the digest of the file before, and which of its lines became which lines now, as `schema.parsing` has
+            it; None for a new file.
+    """
+
+    file_id: int
+    path: str
+    keys: Mapping[int, str]
+    lines: Sequence[str]
+    digest: str
+    follows: tuple[str, Sequence[tuple[range, range]]] | None
+
+
 @dataclass(frozen=True, kw_only=True)
 class LastState:
     """The last revision of a task.
@@ -62,19 +84,22 @@ class LastState:
         round: its round.
         manifest: path → digest of each of its files.
         files: rows of files that are or were part of the task; not of all.
+        undescribed: what the last revisions brought whose place in their programs is not told yet, in order; None: it
+            is not known what is told and what is not.
     """
 
     stamp: Stamp
     round: int
     manifest: Mapping[str, str]
     files: Mapping[str, LiveRows] = field(default_factory=dict)
+    undescribed: tuple[NewLines, ...] | None = None
 
     def size(self) -> int:
         """About how many bytes it takes."""
         return sum(
             sum(map(len, rows.lines)) + _BYTES_A_STRING * (2 * len(rows.lines) + len(rows.every or ()))
             for rows in self.files.values()
-        )
+        ) + sum(sum(map(len, new.lines)) for new in self.undescribed or ())
 
 
 _Task = tuple[str, int]  # address of the database, task id

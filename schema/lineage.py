@@ -38,6 +38,8 @@ from schema.causes import (
 )
 from schema.errors import NotFound
 from schema.file_history import BlamedLine, FileChange, Tombstone, blame, history, visible
+from schema.languages import language_of
+from schema.line_syntax import told
 from schema.reading import StoredSnippet, revision_at
 from schema.tables import Snippet
 
@@ -269,6 +271,15 @@ def _explain(
     elsewhere = {other for other, _ in rows if other != file_id}
     if elsewhere:
         paths.update(ask(session, _PATHS, file_ids=sorted(elsewhere)))
+    untold = [
+        (*one, row.revision)
+        for one, row in rows.items()
+        if row.node_kind is None and language_of(paths[one[0]])
+    ]
+    if untold:
+        for at_key, syntax in told(session, untold).items():
+            rows[at_key] = rows[at_key]._replace(scope=syntax.scope, node_kind=syntax.node_kind)
+    asked = rows[key]
     revisions = {row.revision for row in rows.values()}
     if gone is not None:
         revisions.add(gone)
@@ -281,14 +292,14 @@ def _explain(
     causes = _causes(explained.fetchall())
 
     chain: list[SnippetKey] = []
-    told: set[SnippetKey] = set()
+    followed: set[SnippetKey] = set()
     next_key: SnippetKey | None = key
-    while next_key is not None and next_key not in told:
-        told.add(next_key)
+    while next_key is not None and next_key not in followed:
+        followed.add(next_key)
         chain.append(next_key)
         parents = ancestry.parents.get(next_key)
         next_key = parents[0][1] if parents else None
-    others = [other for other in rows if other not in told]
+    others = [other for other in rows if other not in followed]
     others.sort(key=lambda other: (-rows[other].revision, paths[other[0]], other[1]))
     return Explanation(
         task_id=task_id,
@@ -301,8 +312,8 @@ def _explain(
             position_key=position_key,
             line=line,
             content=asked.content,
-            scope=asked.scope,
-            node_kind=asked.node_kind,
+            scope=asked.scope or "",
+            node_kind=asked.node_kind or "",
             created_revision=asked.revision,
             created_round=asked.round,
             raw=asked.raw,
@@ -370,8 +381,8 @@ def _step(
             "path": paths[file_id],
             "position_key": position_key,
             "content": content,
-            "scope": scope,
-            "node_kind": node_kind,
+            "scope": scope or "",
+            "node_kind": node_kind or "",
             "change": parents[0].kind if parents else ("inserted" if revision else "initial"),
             "revision": revision,
             "parents": tuple(parents),

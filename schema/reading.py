@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from schema.blobs import get_blob
 from schema.errors import NotFound
+from schema.line_syntax import completed
 from schema.tables import File, Revision, Snippet
 from schema.texts import text_of
 
@@ -123,7 +124,21 @@ def snippets_at(
         query = query.where(File.path == path)
         if line is not None:
             query = query.offset(line - 1).limit(1) if line > 0 else query.limit(0)
-    return tuple(StoredSnippet(**found) for found in session.execute(query).mappings())
+    rows = [dict(found) for found in session.execute(query).mappings()]
+    asked = (
+        (
+            row["path"],
+            (row["file_id"], row["position_key"], row["created_revision"]),
+            row["scope"],
+            row["node_kind"],
+        )
+        for row in rows
+    )
+    syntax = completed(session, asked)
+    for one in rows:
+        told = syntax[one["file_id"], one["position_key"]]
+        one["scope"], one["node_kind"] = told.scope, told.node_kind
+    return tuple(StoredSnippet(**one) for one in rows)
 
 
 def revision_at(

@@ -17,13 +17,12 @@ from sqlalchemy.orm import Session
 from schema.blobs import send_blobs
 from schema.canonical import digest
 from schema.diff import Change, Difference, Operation, Place
-from schema.last_states import LiveRows, Stamp
+from schema.languages import language_of
+from schema.last_states import LiveRows, NewLines, Stamp
 from schema.pairing import Stretch
-from schema.parsing import parse
 from schema.pipeline import Pipeline
 from schema.position_keys import keys_between
 from schema.redaction import storable_message
-from schema.syntax import NOTHING, LineSyntax, described_lines, language_of
 from schema.texts import bytes_of, is_showable, shown
 
 # A row's failure text is for people; a whole compiler log goes to a blob, once.
@@ -61,7 +60,7 @@ FROM unnest(CAST(:file_ids AS bigint[])) AS g (id)
 """)
 
 # Few statements, each with many rows: one more is one more start of the server's executor. The revision comes first,
-# as the seals of the others ask for it, with the tombstones: they are known before the new lines' syntax is. Each is
+# as the seals of the others ask for it, with the tombstones. Each is
 # looked up by its key: of a join the planner thinks that it touches half of the table, and reads all of it.
 _REVISION = b"""
 WITH explained AS (
@@ -82,10 +81,10 @@ RETURNING xmin::text, created_at
 
 _ROWS = b"""
 WITH fresh AS (
-    INSERT INTO snippets (file_id, position_key, content, raw, created_revision, created_round, scope, node_kind)
-    SELECT file_id, key, content, decode(raw, 'base64'), %(revision)s, %(round)s, scope, kind
+    INSERT INTO snippets (file_id, position_key, content, raw, created_revision, created_round)
+    SELECT file_id, key, content, decode(raw, 'base64'), %(revision)s, %(round)s
     FROM json_to_recordset(%(fresh)s::json)
-         AS u (file_id bigint, key text, content text, raw text, scope text, kind text)
+         AS u (file_id bigint, key text, content text, raw text)
 ), edges AS (
     INSERT INTO lineage (child_file_id, child_key, parent_file_id, parent_key, kind)
     SELECT file_id, key, parent_id, parent_key, kind
@@ -198,7 +197,7 @@ class Revising:
                 {
                     "revision": self.row.revision,
                     "round": self.row.round,
-                    "fresh": _json(self._fresh_rows(difference.stretches)),
+                    "fresh": _json(self._fresh_rows()),
                     "edges": _json(_edge_rows(edges)),
                     "changed": _json(_rows(changed) if failures else []),
                     "failures": _json(self._failure_rows(failures)),
@@ -301,32 +300,32 @@ class Revising:
             )
         return after
 
-    def _syntax(
-        self, path: str, wanted: Sequence[int], stretches: Sequence[Stretch]
-    ) -> dict[int, LineSyntax]:
-        language = language_of(path)
-        if language is None:
-            return {}
+    def new_lines(self, stretches: Mapping[str, Sequence[Stretch]]) -> tuple[NewLines, ...]:
+        """The lines that the revision brought, to be described once it is committed."""
+        keys: dict[str, dict[int, str]] = {}
+        for (path, index), (_, key) in self.fresh.items():
+            keys.setdefault(path, {})[index] = key
         before, after = self.digests
-        gaps = [(stretch.old, stretch.new) for stretch in stretches]
-        follows = (before[path], gaps) if path in before else None
-        return described_lines(language, parse(language, self.lines[path], after[path], follows), wanted)
+        return tuple(
+            NewLines(
+                file_id=self.live[path].file_id,
+                path=path,
+                keys=of_file,
+                lines=self.lines[path],
+                digest=after[path],
+                follows=(before[path], [(stretch.old, stretch.new) for stretch in stretches[path]])
+                if path in before
+                else None,
+            )
+            for path, of_file in keys.items()
+            if language_of(path) is not None
+        )
 
-    def _fresh_rows(self, stretches: Mapping[str, Sequence[Stretch]]) -> list[dict[str, Any]]:
-        rows: dict[str, list[int]] = {}
-        for path, index in self.fresh:
-            rows.setdefault(path, []).append(index)
-        syntax = {path: self._syntax(path, wanted, stretches[path]) for path, wanted in rows.items()}
+    def _fresh_rows(self) -> list[dict[str, Any]]:
         fresh: list[dict[str, Any]] = []
         for (path, index), (file_id, key) in self.fresh.items():
-            line, described = self.lines[path][index], syntax[path].get(index, NOTHING)
-            row = {
-                "file_id": file_id,
-                "key": key,
-                "content": shown(line),
-                "scope": described.scope,
-                "kind": described.node_kind,
-            }
+            line = self.lines[path][index]
+            row = {"file_id": file_id, "key": key, "content": shown(line)}
             if not is_showable(line):
                 row["raw"] = b64encode(bytes_of(line)).decode()
             fresh.append(row)

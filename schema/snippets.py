@@ -6,6 +6,9 @@ each failed benchmark (TraceCoder 4.4 and 5, repaired as research/provenance.md 
 was written, byte for byte: texts are those of `schema.texts`, so bytes that are no UTF-8 and NUL come through, and a
 binary file is a file with odd lines. docs/store.md tells what becomes of every odd input.
 
+Where a line stands in its program is told behind the commit (`schema.describing`): it can be told at any time, and no
+commit has to wait for a parser.
+
 The caller owns the transaction. Writers of one task take turns on the task's row, because two writers in one
 gap would choose the same keys (D11).
 """
@@ -21,7 +24,7 @@ from schema.blobs import next_tree, send_blobs
 from schema.diff import Change, Difference, Operation, align, split_lines
 from schema.errors import BadInput, NotFound
 from schema.events import storable
-from schema.last_states import LastState, LiveRows, Stamp, recall, remember
+from schema.last_states import MOST_UNDESCRIBED, LastState, LiveRows, recall, remember
 from schema.pipeline import Pipeline
 from schema.reading import StoredSnippet, exact, manifest_of, read_files, revision_at, snippets_at
 from schema.redaction import redact, storable_message
@@ -30,6 +33,7 @@ from schema.revising import FAILURE_CHARACTERS, FailureCause, Revising, Revision
 from schema.tables import Benchmark
 from schema.tables.base import Json
 from schema.texts import bytes_of, is_showable, settled, shown, text_of
+from schema.turns import stamp_of, take_turn
 
 __all__ = [
     "FAILURE_CHARACTERS",
@@ -43,16 +47,6 @@ __all__ = [
     "write_revision",
 ]
 
-
-# A lock that foreign keys of other writers do not wait for.
-_LOCK = b"SELECT id FROM tasks WHERE id = %(task_id)s FOR NO KEY UPDATE"
-
-# A statement of its own: what it sees is as it is once the row is locked.
-_LAST = b"""
-SELECT r.revision, r.round, r.tree, r.xmin::text, r.created_at, b.data
-FROM revisions r LEFT JOIN blobs b ON b.digest = r.tree AND r.tree IS DISTINCT FROM %(known)s::text
-WHERE r.task_id = %(task_id)s ORDER BY r.revision DESC LIMIT 1
-"""
 
 _LIVE = text("""
 SELECT g.path, f.id, b.data,
@@ -134,8 +128,7 @@ def write_revision(
     address = str(session.get_bind().engine.url)
     known = recall(address, task_id)
     with Pipeline(session) as pipeline:
-        locked = pipeline.send(_LOCK, {"task_id": task_id})
-        stored = pipeline.send(_LAST, {"task_id": task_id, "known": known and known.stamp.tree})
+        locked, stored = take_turn(pipeline, task_id, known)
         step = None
         if known is not None and round >= known.round:
             # While the server takes the lock and stores the blobs; in vain if its last revision is another one.
@@ -185,10 +178,19 @@ def write_revision(
         live = {path: files_known[path] for path in step.changed}
         revising = Revising(session, pipeline, row, step.lines, (step.before, step.after), live, own=own)
         stamp, after = revising.write(found, failures, restored)
+        undescribed = revising.new_lines(found.stretches)
+        waiting = () if last is None else last.undescribed
     remember(
         address,
         task_id,
-        LastState(stamp=stamp, round=round, manifest=step.after, files={**files_known, **after}),
+        LastState(
+            stamp=stamp,
+            round=round,
+            manifest=step.after,
+            files={**files_known, **after},
+            # Of what others wrote last, this process does not know whether it is described.
+            undescribed=None if waiting is None else (*waiting, *undescribed)[-MOST_UNDESCRIBED:],
+        ),
     )
     return revision
 
@@ -243,8 +245,8 @@ def _last(session: Session, pipeline: Pipeline, row: Any, known: LastState | Non
     """The last state of a task: the known one, if `row` (as `_LAST` selects it) says so."""
     if row is None:
         return None
-    number, round, tree, transaction, created_at, data = row
-    stamp = Stamp(revision=number, transaction=transaction, created_at=created_at, tree=tree)
+    _, round, tree, _, _, data = row
+    stamp = stamp_of(row)
     if known is not None and known.stamp == stamp:
         return known
     if data is not None:

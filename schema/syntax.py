@@ -6,21 +6,14 @@ tree-sitter parses C++ and Python, also files that are broken or half written. O
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from io import StringIO
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 import tree_sitter
 
+from schema.languages import NOTHING, LineSyntax, language_of
 from schema.parsing import Parsed, parse
 from schema.texts import shown
-
-_EXTENSIONS = {
-    ".py": "python",
-    ".pyi": "python",
-    **dict.fromkeys((".c", ".cc", ".cpp", ".cxx", ".h", ".hh", ".hpp", ".hxx", ".cce", ".asc"), "cpp"),
-}
 
 _SCOPES = {
     "function_definition": "name",
@@ -43,32 +36,11 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class LineSyntax:
-    """Attributes of one line.
-
-    Attributes:
-        scope: enclosing function or class, outermost first ("KernelAdd::Process", "Model.forward"); "" at the top.
-        node_kind: tree-sitter's kind of the outermost node that starts at the line's first character, or of the
-            innermost node around it; "" for blank lines.
-    """
-
-    scope: str = ""
-    node_kind: str = ""
-
-
-NOTHING = LineSyntax()
-
 # A megabyte without a space is a name to a grammar, and every line inside would carry it.
 LONGEST_NAME = 200
 LONGEST_SCOPE = 1_000
 # Ten thousand blocks in each other have fifty million lines between them; what lies deeper is left undescribed.
 MOST_STEPS = 5_000_000
-
-
-def language_of(path: str) -> str | None:
-    """The language of a file by its extension: "cpp", "python", or None."""
-    return _EXTENSIONS.get(PurePosixPath(path).suffix.lower())
 
 
 def syntax_of_lines(path: str, text: str, wanted: Collection[int] | None = None) -> list[LineSyntax]:

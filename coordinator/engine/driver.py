@@ -36,6 +36,7 @@ from kb.context import RewriteContext
 from schema import events, leases
 from schema.blobs import get_tree
 from schema.database import Database
+from schema.describing import describe
 from schema.errors import BadInput, HistoryError, InfrastructureError, PositionKeyError
 from schema.events import TaskEvent
 from schema.pipeline import Pipeline
@@ -141,6 +142,10 @@ class Driver:
         self._remember(task_id, cached)
         if step.asked and self._on_jobs is not None:
             self._on_jobs()
+        if step.revised:
+            # The jobs are on their way; what is told here, nobody waits for.
+            with self.database.transaction() as session:
+                describe(session, task_id)
         return appended
 
     def settle(self, session: Session, task: Task) -> TaskState:
@@ -214,6 +219,7 @@ class Driver:
         since = task.decided_sequence
         if since == 0:
             records.baseline_revision(step.session, task.id, state)
+            step.revised = True
         for checked in state.validations:
             if checked.sequence > since:
                 records.evidence(step.session, task.id, state, checked)
@@ -261,6 +267,7 @@ class Driver:
                 try:
                     with session.begin_nested():
                         revision = records.candidate_revision(session, task.id, state, chosen)
+                    step.revised = True
                     event = chosen.model_copy(update={"revision": revision})
                 except (BadInput, PositionKeyError) as error:
                     event = events.TreeRefused(tree=command.proposal.tree, reason=str(error))
@@ -271,6 +278,7 @@ class Driver:
                     tree=command.tree, round=command.round, reason=command.reason
                 )
                 revision = records.restored_revision(session, task.id, state, restored)
+                step.revised = True
                 event = restored.model_copy(update={"revision": revision})
             case Finish():
                 step.cancel(None)
@@ -325,6 +333,7 @@ class _Step:
         self.task = task
         self.head = events.LogHead(task, now=now)
         self.asked = 0  # jobs
+        self.revised = False  # is there a new revision?
         self._jobs: list[dict[str, Any]] = []
 
     def request(self, state: TaskState, command: RequestJob) -> events.JobRequested:

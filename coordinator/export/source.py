@@ -20,6 +20,7 @@ from coordinator.export.lines import Edge, Line, Lines
 from schema.blobs import get_blob
 from schema.events import CandidateChosen, RoundStarted
 from schema.jobs import JobKind
+from schema.line_syntax import completed
 from schema.reading import revision_at
 from schema.redaction import storable_message
 from schema.results import Compilation, Validation
@@ -413,6 +414,10 @@ def _lines(session: Session, task_id: int, last: int) -> Lines:
         .join(File, Snippet.file_id == File.id)
         .where(File.task_id == task_id, Snippet.created_revision <= last)
         .order_by(File.path, Snippet.position_key)
+    ).all()
+    syntax = completed(
+        session,
+        ((path, (file_id, key, made), scope, kind) for file_id, path, key, _, made, _, scope, kind in rows),
     )
     lines = [
         Line(
@@ -422,10 +427,10 @@ def _lines(session: Session, task_id: int, last: int) -> Lines:
             content=content,
             created=created,
             disabled=disabled if disabled is not None and disabled <= last else None,
-            scope=scope,
-            node_kind=kind,
+            scope=syntax[file_id, key].scope,
+            node_kind=syntax[file_id, key].node_kind,
         )
-        for file_id, path, key, content, created, disabled, scope, kind in rows
+        for file_id, path, key, content, created, disabled, _, _ in rows
     ]
     edges = session.execute(
         select(

@@ -129,6 +129,18 @@ END $$
 """
 
 
+def seal(name: str, rows: str | None = None) -> str:
+    """The statement that puts the function of a seal in the place of the one that is there.
+
+    Args:
+        name: of the function.
+        rows: the triples of its new rows; None: as 0002 has them.
+    """
+    return _SEAL.format(name=name, rows=_SEALS[name][2] if rows is None else rows).replace(
+        "CREATE FUNCTION", "CREATE OR REPLACE FUNCTION"
+    )
+
+
 def install() -> list[str]:
     """The statements that put the functions and triggers of 0002 in place."""
     statements = [GUARD_SNIPPET, NEXT_REVISION, BORN_LIVE]

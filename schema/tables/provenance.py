@@ -61,7 +61,8 @@ class Snippet(Base):
     """One line of one file, from its creation until it is disabled. Content and key never change.
 
     A disabled row stays in place as a tombstone: its key is taken for ever (fault D1). A row is inserted and
-    disabled in the transaction of its revision; triggers refuse the rest.
+    disabled in the transaction of its revision; triggers refuse the rest. Its place in its program is told once,
+    later (`schema.describing`).
     """
 
     __tablename__ = "snippets"
@@ -98,8 +99,12 @@ class Snippet(Base):
     created_round: Mapped[int] = mapped_column(Integer)
     disabled_revision: Mapped[int | None] = mapped_column(Integer)
     disabled_round: Mapped[int | None] = mapped_column(Integer)
-    scope: Mapped[str] = mapped_column(server_default="", doc="enclosing function or class, by tree-sitter")
-    node_kind: Mapped[str] = mapped_column(server_default="", doc="kind of the syntax node of the line")
+    scope: Mapped[str | None] = mapped_column(
+        doc="enclosing function or class, by tree-sitter; NULL: not told yet"
+    )
+    node_kind: Mapped[str | None] = mapped_column(
+        doc="kind of the syntax node of the line; NULL: not told yet, or a file without syntax"
+    )
 
 
 class LineageEdge(Base):

@@ -31,9 +31,11 @@ from schema.tables import (
     BenchmarkRun,
     Blob,
     Evidence,
+    File,
     Job,
     Outbox,
     Revision,
+    Snippet,
     SnippetExplanation,
     SnippetFailure,
     Task,
@@ -192,6 +194,24 @@ def test_a_task_goes_all_the_way_and_leaves_its_reasons(database: Database) -> N
         told = why(session, task, "kernel/a.cpp", 2)
     assert "float32[1] #1" in str(told)
     assert fold(recorded).finished is not None
+
+
+def test_a_step_tells_where_its_new_lines_stand(database: Database) -> None:
+    (task,) = submit(database)
+    driver, hands = make_driver(database), Hands(database)
+    while driver.run_once() or hands.work():
+        with database.transaction() as session:
+            untold = session.execute(
+                select(func.count())
+                .select_from(Snippet)
+                .join(File, File.id == Snippet.file_id)
+                .where(
+                    File.task_id == task,
+                    Snippet.node_kind.is_(None),
+                    Snippet.disabled_revision.is_(None),
+                )
+            ).scalar_one()
+            assert untold == 0
 
 
 def test_two_drivers_and_a_worker_at_once_decide_each_thing_once(database: Database) -> None:

@@ -12,6 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
 from schema.database import Database
+from schema.describing import describe
 from schema.errors import BadInput, NotFound
 from schema.last_states import KEPT_BYTES, KEPT_TASKS, LastState, LiveRows, Stamp, forget, recall, remember
 from schema.snippets import FAILURE_CHARACTERS, FailureCause, benchmark_id, read_files, write_revision
@@ -110,6 +111,9 @@ def test_with_it_and_without_the_store_holds_the_same_rows(
         forget()
         with database.transaction() as session:
             write(session, plain, files, number, 0 if again and number else None)
+        forget()
+        with database.transaction() as session:
+            describe(session, plain)
     forget()
     for number, (files, elsewhere, failing, draft, again) in enumerate(steps):
         writer, neighbour = (other, database) if elsewhere else (database, other)
@@ -131,6 +135,8 @@ def test_with_it_and_without_the_store_holds_the_same_rows(
                 write(session, known, files, number)
                 nested.rollback()
             assert write(session, known, files, number, 0 if again and number else None) == number
+        with writer.transaction() as session:
+            describe(session, known)
     assert stored(database, known) == stored(database, plain)
 
 

@@ -1,6 +1,7 @@
 """why, blame and history against a real Postgres: they never lie, whatever the edits were."""
 
 import io
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from coordinator.report.chain import changed_words, harmless, print_blame, print_history, print_why
 from coordinator.report.lookup import find_place, find_revision, split_place
-from schema import ancestry, causes, file_history
+from schema import ancestry, causes, describing, file_history
 from schema.database import Database
 from schema.diff import split_lines
 from schema.errors import BadInput, NotFound
@@ -470,6 +471,7 @@ def test_a_walk_goes_by_index_whatever_else_is_in_the_store(session: Session) ->
         (ancestry.WALK_FROM_KEYS, causes.as_columns([(99, key) for key in keys[:3]])),
         (ancestry._RANGE, {"file_id": 99, "key": keys[-1], "rows": 1_024}),
         (ancestry._EDGES, {"file_id": 99, "key": keys[-1], "rows": 1_024}),
+        (describing._DESCRIBE.decode(), {"rows": json.dumps([{"file_id": 99, "key": key} for key in keys])}),
         causes.failures_of_range_question(causes.Range(99, keys[0], keys[-1])),
         causes.failures_question([(99, key) for key in keys]),
         (file_history._BLAME.format(visible=file_history.visible(newest=True)), {"file_id": file_id}),

@@ -5,6 +5,7 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from schema.database import Database
+from schema.describing import describe
 from schema.migrations import history, sealing
 from schema.snippets import FailureCause, benchmark_id, read_files, write_revision
 from schema.tables import Base
@@ -64,6 +65,8 @@ def test_content_keys_and_history_of_a_line_can_not_change(database: Database, t
                 "created_round = 7",
                 "scope = 'f'",
                 "node_kind = 'x'",
+                "scope = '', node_kind = '', disabled_revision = 3, disabled_round = 3",
+                "scope = '', node_kind = '', content = 'z'",
                 "content = 'z', disabled_revision = 3, disabled_round = 3",
                 "raw = 'z', disabled_revision = 3, disabled_round = 3",
             )
@@ -79,6 +82,29 @@ def test_content_keys_and_history_of_a_line_can_not_change(database: Database, t
         ),
         "can not change",
     )
+    whole(database, task)
+
+
+def test_where_a_line_stands_is_told_once(database: Database, task: int) -> None:
+    alive = "WHERE disabled_revision IS NULL"
+    with database.transaction() as session:
+        assert describe(session, task) == 4
+    refused(
+        database,
+        (
+            f"UPDATE snippets SET scope = NULL, node_kind = NULL {alive}",
+            f"UPDATE snippets SET node_kind = NULL {alive}",
+            f"UPDATE snippets SET scope = 'f', node_kind = 'x' {alive}",
+        ),
+        "it is told once",
+    )
+    refused(
+        database,
+        ("UPDATE snippets SET scope = '', node_kind = '' WHERE disabled_revision IS NOT NULL",),
+        "is a tombstone already",
+    )
+    with database.transaction() as session:
+        assert describe(session, task) == 0
     whole(database, task)
 
 

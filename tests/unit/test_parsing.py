@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from schema import parsing
 from schema.diff import difference, split_lines
-from schema.syntax import described_lines, language_of
+from schema.languages import language_of
+from schema.syntax import described_lines
 
 CPP = """\
 #include "kernel_operator.h"

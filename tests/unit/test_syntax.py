@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schema.diff import split_lines
-from schema.syntax import NOTHING, LineSyntax, language_of, syntax_of_lines
+from schema.languages import NOTHING, LineSyntax, language_of
+from schema.syntax import syntax_of_lines
 
 KERNEL = """\
 #include "kernel_operator.h"
