@@ -17,21 +17,18 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select, text
+from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from schema.blobs import next_tree, send_blobs
 from schema.diff import Change, Difference, Operation, align, split_lines
 from schema.errors import BadInput, NotFound
-from schema.events import storable
 from schema.last_states import MOST_UNDESCRIBED, LastState, LiveRows, recall, remember
 from schema.pipeline import Pipeline
 from schema.reading import StoredSnippet, exact, manifest_of, read_files, revision_at, snippets_at
 from schema.redaction import redact, storable_message
 from schema.renames import difference_of_files
 from schema.revising import FAILURE_CHARACTERS, FailureCause, Revising, RevisionRow, SnippetKey
-from schema.tables import Benchmark
-from schema.tables.base import Json
 from schema.texts import bytes_of, is_showable, settled, shown, text_of
 from schema.turns import stamp_of, take_turn
 
@@ -39,7 +36,6 @@ __all__ = [
     "FAILURE_CHARACTERS",
     "FailureCause",
     "StoredSnippet",
-    "benchmark_id",
     "read_files",
     "redact",
     "revision_at",
@@ -61,29 +57,6 @@ LEFT JOIN blobs b ON b.digest = g.digest
 _NEW_FILES = text("""
 INSERT INTO files (task_id, path) SELECT :task_id, json_array_elements_text(CAST(:paths AS json)) RETURNING path, id
 """)
-
-
-def benchmark_id(session: Session, *, task_id: int, name: str, kind: str, spec: Json) -> int:
-    """Find or make the benchmark of this name; its first spec stays.
-
-    Args:
-        task_id: the task it checks.
-        name: unique in the task, for people ("float16[128,128] dim=1", "BUILD").
-        kind: case, command or build.
-        spec: what is needed to run it again.
-    """
-    known = select(Benchmark.id).where(Benchmark.task_id == task_id, Benchmark.name == shown(name))
-    found = session.execute(known).scalar_one_or_none()
-    if found is None:
-        session.execute(
-            text(
-                "INSERT INTO benchmarks (task_id, name, kind, spec) "
-                "VALUES (:task_id, :name, :kind, CAST(:spec AS jsonb)) ON CONFLICT (task_id, name) DO NOTHING"
-            ),
-            {"task_id": task_id, "name": shown(name), "kind": kind, "spec": json.dumps(storable(spec))},
-        )
-        found = session.execute(known).scalar_one()
-    return found
 
 
 def write_revision(

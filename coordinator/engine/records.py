@@ -4,22 +4,40 @@ All of it is written in the transaction of the decision, so that the log and the
 Trials stay in the log alone: they steer, they certify nothing.
 """
 
-from sqlalchemy import select
+import json
+
+from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
 from coordinator.engine.facts import case_message, describe
 from coordinator.engine.state import Checked, TaskState
+from schema.benchmarks import NamedCheck, benchmark_id, benchmark_ids
 from schema.blobs import get_tree
 from schema.canonical import canonical_json, digest
 from schema.events import CandidateChosen, CheckpointRestored, IntegrityResolved, IntegrityScanned, storable
 from schema.jobs import JobKind
 from schema.redaction import storable_message
 from schema.results import CaseSet, CaseStatus
-from schema.snippets import FailureCause, benchmark_id, write_revision
-from schema.tables import BenchmarkRun, Evidence, Revision, Verdict
+from schema.snippets import FailureCause, write_revision
+from schema.tables import Evidence, Revision, Verdict
 
 # The one benchmark that a failed build is.
 BUILD = "BUILD"
+
+
+# The evidence and the runs that it holds, in one statement: a validation has hundreds of cases.
+_EVIDENCE = text("""
+WITH whole AS (
+    INSERT INTO evidence (task_id, job_id, round, tree, case_set, complete, passed, match_rate, coverage, body, digest)
+    VALUES (:task_id, :job_id, :round, :tree, :case_set, :complete, :passed, :match_rate, :coverage,
+            CAST(:body AS jsonb), :digest)
+    RETURNING id
+)
+INSERT INTO benchmark_runs (task_id, benchmark_id, evidence_id, revision, round, status, message)
+SELECT :task_id, u.benchmark, whole.id, :revision, :round, u.status, u.message
+FROM whole, json_to_recordset(CAST(:runs AS json)) AS u (number integer, benchmark bigint, status text, message text)
+ORDER BY u.number
+""")
 
 
 def baseline_revision(session: Session, task_id: int, state: TaskState) -> None:
@@ -78,36 +96,41 @@ def evidence(session: Session, task_id: int, state: TaskState, checked: Checked)
     if known is not None:
         return
     body = storable(checked.validation.model_dump(mode="json"))
-    row = Evidence(
-        task_id=task_id,
-        job_id=checked.job_id,
-        round=checked.round,
-        tree=checked.tree,
-        case_set=checked.case_set.value,
-        complete=checked.validation.complete,
-        passed=checked.passed,
-        match_rate=checked.validation.match_rate,
-        coverage=checked.validation.coverage,
-        body=body,
-        digest=digest(canonical_json(body)),
-    )
-    session.add(row)
-    session.flush()
     revision = revision_of(state, checked.tree)
-    for case in checked.validation.cases:
-        fine = case.status in (CaseStatus.PASSED, CaseStatus.CUT)
-        session.add(
-            BenchmarkRun(
-                task_id=task_id,
-                benchmark_id=_case_benchmark(session, task_id, state, case.index, case.name),
-                evidence_id=row.id,
-                revision=revision,
-                round=checked.round,
-                status=case.status.value,
-                message="" if fine else storable_message(case_message(case)),
-            )
-        )
-    session.flush()
+    cases = checked.validation.cases
+    benchmarks = benchmark_ids(
+        session, task_id, [_case_check(state, case.index, case.name) for case in cases]
+    )
+    session.execute(
+        _EVIDENCE,
+        {
+            "task_id": task_id,
+            "job_id": checked.job_id,
+            "round": checked.round,
+            "revision": revision,
+            "tree": checked.tree,
+            "case_set": checked.case_set.value,
+            "complete": checked.validation.complete,
+            "passed": checked.passed,
+            "match_rate": checked.validation.match_rate,
+            "coverage": checked.validation.coverage,
+            "body": json.dumps(body),
+            "digest": digest(canonical_json(body)),
+            "runs": json.dumps(
+                [
+                    {
+                        "number": number,
+                        "benchmark": benchmarks[_case_check(state, case.index, case.name).name],
+                        "status": case.status.value,
+                        "message": ""
+                        if case.status in (CaseStatus.PASSED, CaseStatus.CUT)
+                        else storable_message(case_message(case)),
+                    }
+                    for number, case in enumerate(cases)
+                ]
+            ),
+        },
+    )
 
 
 def scanned_verdict(session: Session, task_id: int, scan: IntegrityScanned) -> None:
@@ -156,14 +179,14 @@ def _failures(session: Session, task_id: int, state: TaskState, job_id: str) -> 
     if checked is None:
         return []
     by_index = {case.index: case for case in checked.validation.cases}
-    found: list[FailureCause] = []
+    outputs: list[tuple[NamedCheck, str]] = []
     for index in checked.failing:
         case = by_index.get(index)
         name = case.name if case is not None else _case_name(state, index)
         output = case_message(case) if case is not None else f"no result: {checked.validation.message}"
-        benchmark = _case_benchmark(session, task_id, state, index, name)
-        found.append(FailureCause(benchmark_id=benchmark, output=output))
-    return found
+        outputs.append((_case_check(state, index, name), output))
+    benchmarks = benchmark_ids(session, task_id, [check for check, _ in outputs])
+    return [FailureCause(benchmark_id=benchmarks[check.name], output=output) for check, output in outputs]
 
 
 def _case_name(state: TaskState, index: int) -> str:
@@ -174,6 +197,6 @@ def _case_name(state: TaskState, index: int) -> str:
     return "case"
 
 
-def _case_benchmark(session: Session, task_id: int, state: TaskState, index: int, name: str) -> int:
+def _case_check(state: TaskState, index: int, name: str) -> NamedCheck:
     spec = {"case": index, "seed": state.created.seed, "tree": state.baseline}
-    return benchmark_id(session, task_id=task_id, name=f"{name} #{index}", kind="case", spec=spec)
+    return NamedCheck(name=f"{name} #{index}", kind="case", spec=spec)

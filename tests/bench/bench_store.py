@@ -14,10 +14,11 @@ from operator import itemgetter
 from pathlib import Path
 from statistics import median
 
+from schema.benchmarks import benchmark_id
 from schema.database import Database
 from schema.describing import describe
 from schema.lineage import blame, why
-from schema.snippets import FailureCause, benchmark_id, write_revision
+from schema.snippets import FailureCause, write_revision
 from tests.bench.edits import cpp_program, reworded, statement
 from tests.bench.measure import Measure, median_seconds
 from tests.bench.services import Git, new_task, peak_bytes, store

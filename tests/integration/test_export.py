@@ -16,10 +16,11 @@ from sqlalchemy.orm import Session
 
 from coordinator.export import FORMATS
 from coordinator.export.objects import commits
+from schema.benchmarks import benchmark_id
 from schema.database import Database
 from schema.errors import BadInput
 from schema.results import CaseStatus
-from schema.snippets import FailureCause, benchmark_id, read_files
+from schema.snippets import FailureCause, read_files
 from schema.tables import (
     Revision,
 )

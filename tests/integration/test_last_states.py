@@ -11,11 +11,12 @@ from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from schema.benchmarks import benchmark_id
 from schema.database import Database
 from schema.describing import describe
 from schema.errors import BadInput, NotFound
 from schema.last_states import KEPT_BYTES, KEPT_TASKS, LastState, LiveRows, Stamp, forget, recall, remember
-from schema.snippets import FAILURE_CHARACTERS, FailureCause, benchmark_id, read_files, write_revision
+from schema.snippets import FAILURE_CHARACTERS, FailureCause, read_files, write_revision
 from tests.support.tasks import bare_task
 
 State = dict[str, str]

@@ -4,10 +4,11 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from schema.benchmarks import benchmark_id
 from schema.database import Database
 from schema.describing import describe
 from schema.migrations import history, sealing
-from schema.snippets import FailureCause, benchmark_id, read_files, write_revision
+from schema.snippets import FailureCause, read_files, write_revision
 from schema.tables import Base
 from tests.support.tasks import bare_task
 

@@ -12,6 +12,7 @@ from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.orm import Session
 
+from schema.benchmarks import benchmark_id
 from schema.blobs import get_blob
 from schema.database import Database
 from schema.errors import BadInput, NotFound
@@ -19,7 +20,6 @@ from schema.lineage import blame, history, why
 from schema.position_keys import is_valid
 from schema.snippets import (
     FailureCause,
-    benchmark_id,
     read_files,
     redact,
     snippets_at,

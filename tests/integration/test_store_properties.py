@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from sqlalchemy import text
 from sqlalchemy.orm import Session
 
+from schema.benchmarks import benchmark_id
 from schema.blobs import get_tree
 from schema.database import Database
 from schema.position_keys import are_ascending, is_valid
-from schema.snippets import FailureCause, benchmark_id, read_files, snippets_at, write_revision
+from schema.snippets import FailureCause, read_files, snippets_at, write_revision
 from schema.tables import Revision
 from schema.texts import bytes_of, text_of
 from tests.support.tasks import bare_task

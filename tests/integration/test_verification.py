@@ -12,8 +12,9 @@ from sqlalchemy.orm import Session
 
 from coordinator.report.faults import FAULT_KINDS, Fault
 from coordinator.report.verification import verify_task
+from schema.benchmarks import benchmark_id
 from schema.database import Database
-from schema.snippets import FailureCause, benchmark_id, write_revision
+from schema.snippets import FailureCause, write_revision
 from schema.tables import Revision, Task
 from tests.support.played import play
 from tests.support.tasks import bare_task

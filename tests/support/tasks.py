@@ -5,7 +5,8 @@ from collections.abc import Mapping
 
 from sqlalchemy.orm import Session
 
-from schema.snippets import FailureCause, benchmark_id, write_revision
+from schema.benchmarks import benchmark_id
+from schema.snippets import FailureCause, write_revision
 from schema.tables import Cohort, Run, Task
 
 

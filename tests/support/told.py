@@ -9,9 +9,10 @@ from sqlalchemy.orm import Session
 
 from coordinator.export import FORMATS
 from coordinator.export.source import Source, read_source
+from schema.benchmarks import benchmark_id
 from schema.canonical import canonical_json, digest
 from schema.results import CaseResult, CaseSet, CaseStatus, FailureType, Finding, Forensics, Validation
-from schema.snippets import FailureCause, benchmark_id, read_files, write_revision
+from schema.snippets import FailureCause, read_files, write_revision
 from schema.tables import (
     BenchmarkRun,
     Evidence,
