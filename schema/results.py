@@ -99,6 +99,16 @@ class CaseResult(Record):
     deviations: tuple[Deviation, ...] = ()
     message: str = ""
 
+    @property
+    def closeness(self) -> float:
+        """1.0 for a passed case, else 1 - the largest share of elements outside the tolerance."""
+        if self.status in (CaseStatus.RUNTIME_ERROR, CaseStatus.TIMEOUT, CaseStatus.UNSUPPORTED):
+            return 0.0
+        if self.status in (CaseStatus.PASSED, CaseStatus.CUT):
+            return 1.0
+        shares = [one.mismatched / one.total for one in self.deviations if one.total > 0]
+        return 1.0 - max(shares) if shares else 0.0
+
 
 class Finding(Record):
     """One thing the simulator, the sandbox or the compiler noticed about the candidate.

@@ -13,7 +13,6 @@ from coordinator.engine.facts import (
     full_of,
     improvements,
     progress,
-    rate,
     settled,
 )
 from coordinator.engine.state import Checked, Round, TaskState
@@ -37,7 +36,7 @@ def near_pass(state: TaskState) -> Stop | None:
     """A candidate that passes nearly all full cases and gains next to nothing any more."""
     limits = state.thresholds
     count = int(limits.stagnant_rounds)
-    rates = [rate(one) for one in _full_validations(state)]
+    rates = [one.rate for one in _full_validations(state)]
     if len(rates) <= count or min(rates[-count - 1 :]) < limits.near_pass:
         return None
     gain = max(rates[-count:]) - rates[-count - 1]
@@ -120,7 +119,7 @@ def same_direction(state: TaskState) -> Stop | None:
 def full_coverage(state: TaskState) -> Stop | None:
     """Candidates keep passing compact, and the full match rate no longer rises."""
     count = int(state.thresholds.stagnant_rounds)
-    rates = [rate(one) for one in _full_validations(state)]
+    rates = [one.rate for one in _full_validations(state)]
     if len(rates) <= count or max(rates[-count:]) > max(rates[:-count]):
         return None
     return Stop(
@@ -157,7 +156,7 @@ def released(state: TaskState) -> bool:
     """Whether evidence releases the turns above the soft budget: a promotion, or most of the full set."""
     if any(promotion.round > 0 for promotion in state.promotions):
         return True
-    return any(rate(one) >= state.thresholds.soft_release for one in _full_validations(state))
+    return any(one.rate >= state.thresholds.soft_release for one in _full_validations(state))
 
 
 RULES: tuple[Rule, ...] = (

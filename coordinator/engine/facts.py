@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from coordinator.engine.state import Checked, Round, TaskState
 from kb.context import RewriteContext
-from schema.results import CaseResult, CaseSet, CaseStatus, FailureType
+from schema.results import CaseResult, CaseSet, FailureType
 
 Score = tuple[float, float, float]
 
@@ -71,30 +71,6 @@ def deciding(state: TaskState, tree: str) -> Checked | None:
     return compact
 
 
-def rate(checked: Checked) -> float:
-    """Passed cases / cases that were not cut; 0.0 where all were cut."""
-    cut = {case.index for case in checked.validation.cases if case.status is CaseStatus.CUT}
-    ran = [index for index in checked.asked if index not in cut]
-    return 1.0 - len(checked.failing) / len(ran) if ran else 0.0
-
-
-def closeness(case: CaseResult | None) -> float:
-    """1.0 for a passed case, else 1 - the largest share of elements outside the tolerance."""
-    if case is None or case.status in (CaseStatus.RUNTIME_ERROR, CaseStatus.TIMEOUT, CaseStatus.UNSUPPORTED):
-        return 0.0
-    if case.status in (CaseStatus.PASSED, CaseStatus.CUT):
-        return 1.0
-    shares = [one.mismatched / one.total for one in case.deviations if one.total > 0]
-    return 1.0 - max(shares) if shares else 0.0
-
-
-def mean_closeness(checked: Checked, indices: tuple[int, ...] | None = None) -> float:
-    """Mean closeness over the asked cases, or over some of them; a case without a result counts as 0."""
-    by_index = {case.index: case for case in checked.validation.cases}
-    asked = checked.asked if indices is None else indices
-    return sum(closeness(by_index.get(index)) for index in asked) / len(asked) if asked else 0.0
-
-
 def score(state: TaskState, tree: str) -> Score:
     """How good a tree is: (compact match rate, full match rate, closeness), sorting upwards.
 
@@ -106,9 +82,9 @@ def score(state: TaskState, tree: str) -> Score:
     measured = deciding(state, tree) or compact
     full = full_of(state, tree)
     return (
-        round(rate(compact), 6),
-        round(rate(full), 6) if full is not None else 0.0,
-        int(mean_closeness(measured) * 100) / 100,
+        round(compact.rate, 6),
+        round(full.rate, 6) if full is not None else 0.0,
+        int(measured.closeness * 100) / 100,
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 from pydantic import ValidationError
@@ -63,9 +64,12 @@ class Requested:
     payload: Mapping[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Checked:
-    """A finished validation. `asked` are the positions in the full set that it was asked for."""
+    """A finished validation. `asked` are the positions in the full set that it was asked for.
+
+    What follows from its cases is told once: a policy asks for it at every decision, of all rounds there were.
+    """
 
     job_id: str
     sequence: int
@@ -75,7 +79,7 @@ class Checked:
     asked: tuple[int, ...]
     validation: Validation
 
-    @property
+    @cached_property
     def failing(self) -> tuple[int, ...]:
         """Asked cases that neither passed nor were cut; one without a result counts as failing."""
         fine = {
@@ -83,10 +87,23 @@ class Checked:
         }
         return tuple(index for index in self.asked if index not in fine)
 
-    @property
+    @cached_property
     def passed(self) -> bool:
         """Every asked case passed or was cut, and at least one passed."""
         return self.validation.passed and not self.failing
+
+    @cached_property
+    def rate(self) -> float:
+        """Passed cases / cases that were not cut; 0.0 where all were cut."""
+        cut = {case.index for case in self.validation.cases if case.status is CaseStatus.CUT}
+        ran = [index for index in self.asked if index not in cut]
+        return 1.0 - len(self.failing) / len(ran) if ran else 0.0
+
+    @cached_property
+    def closeness(self) -> float:
+        """Mean closeness over the asked cases; a case without a result counts as 0."""
+        by_index = {case.index: case.closeness for case in self.validation.cases}
+        return sum(by_index.get(index, 0.0) for index in self.asked) / len(self.asked) if self.asked else 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from coordinator.engine.commands import CancelJob, Command, RequestJob
 from coordinator.engine.facts import (
-    closeness,
     deciding,
     failing_cases,
     forbidden_directions,
@@ -152,8 +151,8 @@ def _mended(tried: Checked, cases: tuple[int, ...]) -> int:
 def _close(tried: Checked | None, cases: tuple[int, ...]) -> float:
     if tried is None or not cases:
         return 0.0
-    by_index = {case.index: case for case in tried.validation.cases}
-    return sum(closeness(by_index.get(index)) for index in cases) / len(cases)
+    by_index = {case.index: case.closeness for case in tried.validation.cases}
+    return sum(by_index.get(index, 0.0) for index in cases) / len(cases)
 
 
 def _best(state: TaskState, one: Round, ended: list[Trial], cases: tuple[int, ...]) -> Trial | None:
