@@ -6,7 +6,7 @@ Trials stay in the log alone: they steer, they certify nothing.
 
 import json
 
-from sqlalchemy import select, text
+from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from coordinator.engine.facts import case_message, describe
@@ -19,18 +19,19 @@ from schema.jobs import JobKind
 from schema.redaction import storable_message
 from schema.results import CaseSet, CaseStatus
 from schema.snippets import FailureCause, write_revision
-from schema.tables import Evidence, Revision, Verdict
+from schema.tables import Revision, Verdict
 
 # The one benchmark that a failed build is.
 BUILD = "BUILD"
 
 
-# The evidence and the runs that it holds, in one statement: a validation has hundreds of cases.
+# The evidence and the runs that it holds, once, in one statement: a validation has hundreds of cases.
 _EVIDENCE = text("""
 WITH whole AS (
     INSERT INTO evidence (task_id, job_id, round, tree, case_set, complete, passed, match_rate, coverage, body, digest)
-    VALUES (:task_id, :job_id, :round, :tree, :case_set, :complete, :passed, :match_rate, :coverage,
-            CAST(:body AS jsonb), :digest)
+    SELECT :task_id, :job_id, :round, :tree, :case_set, :complete, :passed, :match_rate, :coverage,
+           CAST(:body AS jsonb), :digest
+    WHERE NOT EXISTS (SELECT FROM evidence WHERE job_id = :job_id)
     RETURNING id
 )
 INSERT INTO benchmark_runs (task_id, benchmark_id, evidence_id, revision, round, status, message)
@@ -91,9 +92,6 @@ def revision_of(state: TaskState, tree: str) -> int:
 def evidence(session: Session, task_id: int, state: TaskState, checked: Checked) -> None:
     """Store a validation as evidence with one benchmark run a case, once."""
     if checked.case_set is CaseSet.TRIAL:
-        return
-    known = session.execute(select(Evidence.id).where(Evidence.job_id == checked.job_id)).scalar_one_or_none()
-    if known is not None:
         return
     body = storable(checked.validation.model_dump(mode="json"))
     revision = revision_of(state, checked.tree)
