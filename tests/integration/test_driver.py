@@ -491,7 +491,10 @@ def test_evidence_is_stored_once(database: Database) -> None:
     finish(database, [make_driver(database)], Hands(database))
     with database.transaction() as session:
         state = fold(events.read(session, task))
+        runs = select(func.count()).select_from(BenchmarkRun)
+        before = session.execute(runs).scalar_one()
         for checked in state.validations:
             records.evidence(session, task, state, checked)
+        assert session.execute(runs).scalar_one() == before > 0
         assert session.execute(select(func.count()).select_from(Evidence)).scalar_one() == 3
         assert session.execute(select(func.count()).select_from(Blob)).scalar_one() > 0
