@@ -126,11 +126,11 @@ class Workspace(Record):
             check_path(path, where=where or None)
         _need(files, REFERENCE, "Model", prefix)
         adapter = _need(files, ADAPTER, "ModelNew", prefix)
-        if BINDINGS not in files:
+        if BINDINGS not in files and not any(map(_binds, files.items())):
             raise WorkspaceError(
                 "no kernel/pybind11.cpp",
                 where=where or None,
-                mend="bind the kernels there (torch/extension.h)",
+                mend="bind the kernels there (torch/extension.h), or in another source below kernel/",
             )
         facts = _facts(_plain(files.get(FACTS, ""), prefix + FACTS), prefix + FACTS)
         case_file = _case_file(files, facts.get("name") or name, where or None)
@@ -163,6 +163,12 @@ class Workspace(Record):
             extension=_extension(adapter, called),
             files=dict(files),
         )
+
+
+def _binds(file: tuple[str, str]) -> bool:
+    """Whether a file below kernel/ has the bindings, as CppExtension/csrc/op.cpp of an operator project does."""
+    path, text = file
+    return path.startswith("kernel/") and path.endswith((".cpp", ".cc", ".cxx")) and "PYBIND11_MODULE" in text
 
 
 def check_rules(

@@ -35,6 +35,7 @@ _FREE = (
     ),
 )
 _TORCH_SPACES = frozenset({"at", "torch", "c10"})
+_PROJECT_SPACES = frozenset({"ge", "gert", "ops", "fe", "platform_ascendc"})
 #: Macros that an operator project's build defines: the type and the format of each input and output.
 _BUILD_MACRO = re.compile(r"(?:ORIG_)?(?:DTYPE|FORMAT)_[A-Z][A-Z0-9_]*\Z")
 _HEADER = re.compile(r"(?P<name>[\w./+-]+): No such file or directory")
@@ -49,11 +50,13 @@ class ApiNames:
         free: functions, types and macros that code names without an owner.
         members: what the classes of AscendC have.
         torch: what the namespaces and classes of torch have. Many are plain words: they count with their owner only.
+        project: what the namespaces and classes of an operator project's host side have; with their owner only, too.
     """
 
     free: frozenset[str]
     members: frozenset[str]
     torch: frozenset[str]
+    project: frozenset[str]
     headers: frozenset[str]
     header_roots: tuple[str, ...]
 
@@ -67,6 +70,7 @@ def api_names() -> ApiNames:
         free=words["functions"] | words["types"] | words["macros"],
         members=words["members"],
         torch=words["torch"],
+        project=words["project"],
         headers=words["headers"],
         header_roots=tuple(f"{root}/" for root in sorted(words["header_roots"])),
     )
@@ -159,6 +163,8 @@ def _names(text: str, api: ApiNames) -> Iterable[str]:
             if space == "AscendC"
             else api.torch
             if space in _TORCH_SPACES
+            else api.free | api.project
+            if space in _PROJECT_SPACES
             else frozenset()
         )
         if name in known:

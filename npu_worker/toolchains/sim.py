@@ -22,6 +22,7 @@ from npu_worker.toolchains import cache
 from npu_worker.toolchains.base import Build, CommandWrapper, Toolchain
 from npu_worker.toolchains.command import CommandResult, Until, run_command
 from npu_worker.toolchains.diagnostics import errors_of, unsupported_findings
+from npu_worker.toolchains.projects import ProjectSources
 from npu_worker.toolchains.sources import (
     faults,
     kernel_signatures,
@@ -160,7 +161,7 @@ class SimToolchain(Toolchain):
         )
 
     def _sim_files(self) -> tuple[Path, ...]:
-        paths = [*(SIM_DIRECTORY / "include").rglob("*.h"), *(SIM_DIRECTORY / "runtime").glob("*.cpp")]
+        paths = [*(SIM_DIRECTORY / "include").rglob("*.h*"), *(SIM_DIRECTORY / "runtime").glob("*.cpp")]
         return tuple(sorted(paths))
 
     @cached_property
@@ -330,13 +331,20 @@ class SimToolchain(Toolchain):
         tree = workdir / "src"
         (workdir / "obj").mkdir(parents=True, exist_ok=True)
         tasks, tilings = _tasks(files), TilingSources(files)
+        project = ProjectSources(files, kernel_tasks(files))
         for path, text in files.items():
             target = tree / path
             target.parent.mkdir(parents=True, exist_ok=True)
-            target.write_bytes(bytes_of(rewrite_launches(tilings.rewritten(path, text), tasks)))
+            rewritten = rewrite_launches(tilings.rewritten(path, text), tasks)
+            target.write_bytes(bytes_of(rewritten + project.registration(path)))
         generated = tree / ".generated"
         generated.mkdir()
-        units = tuple(unit.with_prologue(tilings.prologue(unit.path), generated) for unit in units)
+        units = tuple(
+            replace(unit, flags=(*project.flags(unit.path), *unit.flags)).with_prologue(
+                tilings.prologue(unit.path), generated
+            )
+            for unit in units
+        )
         for path, text in files.items():
             if "__global__" in text and PurePosixPath(path).suffix in _KEPT_SUFFIXES:
                 for kernel in kernel_signatures(text):
@@ -450,7 +458,10 @@ class SimToolchain(Toolchain):
         for part in (self._key, unit.prelude, str(unit.full), unit.path, extension_name, tasks, *unit.flags):
             state.update(bytes_of(part) + b"\0")
         # A launch sees other files' kernels, and tiling data means what any file registers.
-        whole = launches or bool(unit.flags) or any("TILING" in files[one] for one in reached.files)
+        project = any("OP_ADD" in text for text in files.values())
+        whole = (
+            launches or bool(unit.flags) or project or any("TILING" in files[one] for one in reached.files)
+        )
         for path in sorted(files if whole else reached.files):
             state.update(path.encode() + b"\0" + hashlib.sha256(bytes_of(files[path])).digest())
         return state.hexdigest()

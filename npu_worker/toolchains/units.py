@@ -18,6 +18,7 @@ SOURCE_SUFFIXES = (".cpp", ".cc", ".cxx", ".asc", ".cce")
 _KERNEL_HEADERS = frozenset({"kernel_operator.h", "tikicpulib.h"})
 #: All headers of these directories lead to torch/extension.h.
 _TORCH_DIRECTORIES = ("torch/", "ATen/", "c10/")
+_OPERATOR_HEADER = "pytorch_npu_helper.hpp"
 _LAYER_HEADERS = frozenset({"pybind11/pybind11.h", "pybind11/stl.h"})
 #: What the binding layer has of pybind11's namespace (npu_worker/sim/include/opmend_sim/{objects,casters,binding}.h).
 _LAYER_NAMES = frozenset(
@@ -132,7 +133,9 @@ def _unit(path: str, files: Mapping[str, str], flags: tuple[str, ...]) -> Unit:
         or any(name.startswith("aclrtlaunch_") for name in found.operands)
         or any("<<<" in files[one] for one in found.files)
     )
-    torch = any(name.startswith(_TORCH_DIRECTORIES) for name in found.operands)
+    torch = any(
+        name.startswith(_TORCH_DIRECTORIES) or name.endswith(_OPERATOR_HEADER) for name in found.operands
+    )
     pybind = {name for name in found.operands if name.startswith("pybind11/")}
     beyond = bool(pybind - _LAYER_HEADERS) or any(_beyond_layer(files[one]) for one in found.files)
     return Unit(

@@ -56,6 +56,21 @@ def test_kernels_that_do_not_run(opmend: Opmend, tmp_path: Path) -> None:
     assert "no end after" in " ".join(endless.out.split())
 
 
+def test_an_operator_project_holds(opmend: Opmend, tmp_path: Path) -> None:
+    samples = Path(__file__).resolve().parents[1] / "cheats"
+    for sample in (samples / "base.workspace", samples / "clean" / "cpp-op-project.workspace"):
+        for part in ("\n" + sample.read_text()).split("\n=== ")[1:]:
+            path, _, text = part.partition("\n")
+            place = tmp_path / "Add" / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_text(f"{text}\n")
+    done = opmend("check", str(tmp_path / "Add"), "--json", "--cases", "full")
+    assert done.code == 0, done
+    found = done.json()
+    assert (found["outcome"], found["verdict"], found["match_rate"]) == ("passed", "CLEAN", 1.0)
+    assert not found["findings"]
+
+
 def test_integrity_alone(opmend: Opmend, tmp_path: Path) -> None:
     right, cheat = lay_out(tmp_path, "RightAdd"), lay_out(tmp_path, "CheatAdd")
     done = opmend("integrity", str(right), "--json")

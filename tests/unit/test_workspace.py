@@ -85,6 +85,12 @@ def test_builds_hidden_files_and_binaries_are_no_part_of_it(tmp_path):
     assert Workspace.from_directory(root).files == files()
 
 
+def test_bindings_may_stand_where_operator_projects_have_them():
+    bound = "PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {}"
+    found = Workspace.from_files(files(kernel__pybind11_dot_cpp=None, kernel__CppExtension__op_dot_cpp=bound))
+    assert found.kernel_paths == ("kernel/CppExtension/op.cpp", "kernel/twice.cpp")
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [

@@ -51,6 +51,14 @@ struct Mend {
     const char* text;
 };
 constexpr Mend kMends[] = {
+    {"operator-arguments", "call EXEC_NPU_CMD with every input, then every attribute, then every output, in the order of the operator's description"},
+    {"operator-types", "give all DataType lists the same length: each position is one combination of types that the kernel takes"},
+    {"operator-soc", "name the device's line in AddConfig, as in AICore().AddConfig(\"ascend910b\")"},
+    {"operator-tiling", "let the tiling function set SetBlockDim and the tiling data, and give GRAPH_SUCCESS"},
+    {"operator-kernel", "name the kernel as the operator in snake case (AddCustom: add_custom); all its parameters are GM_ADDR"},
+    {"operator-parameters", "give the kernel one GM_ADDR for each input and output, then workspace and tiling"},
+    {"operator-not-contiguous", "describe the tensor with AutoContiguous(), or make it contiguous in the binding"},
+    {"workspace-without-system", "set the size of the workspace to GetLibApiWorkSpaceSize() plus what the kernel needs itself"},
     {"matmul-tiling", "take base sizes that fit L0A, L0B and L0C in whole fractals and depths that fit L1, as the host's GetTiling gives them"},
     {"matmul-operand", "call SetTensorA and SetTensorB before Iterate, IterateAll or IterateBatch"},
     {"matmul-not-initialised", "pass the object and its TCubeTiling to REGIST_MATMUL_OBJ, or call Init"},

@@ -138,6 +138,9 @@ void sync_all(bool vector_only, uint32_t used, Where where);
 // The running core goes no further; its kernel has ended well (the cube core of a MIX kernel that only serves its vector cores).
 [[noreturn]] void end_core();
 
+// Where a kernel's own part of its workspace starts (runtime/operators.cpp).
+uint8_t* user_workspace(uint8_t* workspace, Where where);
+
 // Global memory that may be touched: storages of tensors and aclrtMalloc blocks.
 struct Range {
     uint8_t* begin = nullptr;

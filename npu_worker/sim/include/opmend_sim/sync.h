@@ -138,7 +138,8 @@ inline void ResetMask() {
 }
 inline void SetSysWorkspaceForce(GM_ADDR) {}
 inline void SetSysWorkspace(GM_ADDR) {}
-inline GM_ADDR GetUserWorkspace(GM_ADDR workspace) { return workspace; }
+// Of an operator's call the first bytes belong to the library, where the tiling function asked for that much; else the caller's memory is its own.
+inline GM_ADDR GetUserWorkspace(GM_ADDR workspace, OPMEND_WHERE) { return ::opmend_sim::user_workspace(workspace, where); }
 inline void OOMCheckAddrRange(GM_ADDR, uint64_t) {}
 template <class T, class U> struct IsSameType {
     static constexpr bool value = std::is_same_v<T, U>;

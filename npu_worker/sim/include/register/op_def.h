@@ -1,0 +1,3 @@
+// Operators of a project: descriptions, contexts, registration.
+#pragma once
+#include "opmend_sim/operator_def.h"
