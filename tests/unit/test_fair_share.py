@@ -1,9 +1,11 @@
 """Fair share: laws that hold whatever the runs have."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from coordinator.engine.fair_share import LEAST_DEPTH, Share, depth, share_out
+from tests.bench import bench_fleet
 
 SHARES = st.dictionaries(
     st.integers(1, 50),
@@ -49,3 +51,15 @@ def test_a_small_run_beside_a_large_one_is_served_at_once() -> None:
 @given(running=st.integers(0, 1_000))
 def test_a_queue_is_never_too_short_for_its_workers(running: int) -> None:
     assert depth(running) >= max(LEAST_DEPTH, 2 * running)
+
+
+def test_in_a_fleet_a_small_run_does_not_wait_for_a_large_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench_fleet, "WORKERS", {"npu": 4, "compile": 8, "llm": 8})
+    fleet = bench_fleet.Fleet((60, 4), seed=1)
+    fleet.play()
+    assert len(fleet.ended) == 64
+    large, small = (max(fleet.ended[task] for task in tasks) for tasks in (range(60), range(60, 64)))
+    assert small < large / 2
+    again = bench_fleet.Fleet((60, 4), seed=1)
+    again.play()
+    assert again.ended == fleet.ended
