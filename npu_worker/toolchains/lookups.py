@@ -65,7 +65,9 @@ def _constants(texts: list[str]) -> str:
 def _templates(texts: list[str]) -> str:
     if any(_USING.search(text) for text in texts):
         return ""
-    wanted = {name for text in texts for name in _CALL.findall(text)} & simulated_names()
+    named = {name for text in texts for name in _CALL.findall(text)} & simulated_names()
+    # Classes, which namespace matmul has, too: a function of such a name would make them ambiguous.
+    wanted = {name for name in named if not name.startswith("Matmul")}
     if not wanted:
         return ""
     called: set[str] = set()

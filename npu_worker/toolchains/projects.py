@@ -16,6 +16,7 @@ from npu_worker.toolchains.sources import (
     closing_bracket,
     kernel_signatures,
     parameters_opening,
+    reached_from,
     tokens,
 )
 from npu_worker.toolchains.tasks import VECTOR, Task
@@ -38,6 +39,7 @@ _TYPES = {
     "DT_UINT64": "uint64_t",
     "DT_BOOL": "bool",
 }
+_GROUPED = frozenset({"__mix__", "__attribute__", "__launch_bounds__", "alignas", "__declspec"})
 _PARAMETER = re.compile(r'\b(?:Input|Output)\s*\(\s*"(\w+)"\s*\)((?:[^;"]|"[^"]*")*);')
 _DATA_TYPE = re.compile(r"\.\s*DataType\s*\(\s*\{([^}]*)\}\s*\)")
 
@@ -72,26 +74,45 @@ class ProjectSources:
         kernels = self._kernels.get(path, ())
         return "".join(_registration(one, self._tasks.get(one.name, VECTOR)) for one in kernels)
 
-    def flags(self, path: str) -> tuple[str, ...]:
-        """Definitions for a source: the types of its operator's tensors, and names that other kernels define, too.
+    def variants(self, path: str) -> tuple[tuple[str, ...], ...]:
+        """Definitions for each compile of a source: one, or one for each combination of types of its operator.
 
-        A device compiles each operator alone. Here all are one library, and classes of one name would be one class.
+        They are the types of the operator's tensors, and names of their own for what the source defines. A device
+        compiles each operator alone, once for each combination; here all are one library, where equal names are one.
         """
         if path not in self._kernels:
-            return ()
-        types: dict[str, str] = {}
-        for kernel in self._kernels[path]:
-            types |= _parameter_types(self._files[self._operators[kernel.name]])
-        known = self._files[path]
+            return ((),)
+        near = sorted(reached_from(path, self._files).files)
+        texts = [self._files[one] for one in near]
         types = {
-            name: kind for name, kind in types.items() if not re.search(rf"#\s*define\s+{name}\b", known)
+            name: kinds
+            for kernel in self._kernels[path]
+            for name, kinds in _parameter_types(self._files[self._operators[kernel.name]]).items()
+            if not any(re.search(rf"#\s*define\s+{name}\b", text) for text in texts)
         }
-        others = {name for one in self._kernels if one != path for name in _classes(self._files[one])}
         label = re.sub(r"\W", "_", PurePosixPath(path).stem)
-        shared = sorted(_classes(known) & others - simulated_names())
-        return (
-            *(f"-D{name}={kind}" for name, kind in sorted(types.items())),
-            *(f"-D{name}={name}_of_{label}" for name in shared),
+        others = {name for one in self._kernels if one != path for name in _classes(self._files[one])}
+        shared = _classes(self._files[path]) & others
+        asked = any(
+            len(set(kinds)) > 1 and re.search(rf"\b{name}\b", text)
+            for name, kinds in types.items()
+            for text in texts
+        )
+        if not asked:
+            same = {name: kinds[0] for name, kinds in types.items() if len(set(kinds)) == 1}
+            return (_definitions(same, shared, label),)
+        columns = max(len(kinds) for kinds in types.values())
+        own = {name for text in texts for name in (*_classes(text), *_functions(text))}
+        return tuple(
+            (
+                *_definitions(
+                    {name: kinds[column] for name, kinds in types.items() if column < len(kinds)},
+                    own if column else shared,
+                    f"{label}_{column}" if column else label,
+                ),
+                f"-DOPMEND_COLUMN={column}",
+            )
+            for column in range(columns)
         )
 
     def _own_kernels(self, text: str) -> Iterator[KernelSignature]:
@@ -134,26 +155,61 @@ def _is_address(kind: str) -> bool:
 def _registration(kernel: KernelSignature, task: Task) -> str:
     passed = ", ".join(f"({kind})arguments[{at}]" for at, (kind, _) in enumerate(kernel.parameters))
     return (
-        '\n#include "opmend_sim/launch.h"\n'
+        '\n#include "opmend_sim/launch.h"\n#ifndef OPMEND_COLUMN\n#define OPMEND_COLUMN -1\n#endif\n'
         f"namespace {{ [[maybe_unused]] const bool opmend_kernel_{kernel.name} = ::opmend_sim::add_kernel("
         f'"{kernel.name}", {len(kernel.parameters)}, {task.expression}, '
-        f"[](unsigned char* const* arguments) {{ {kernel.name}({passed}); }}); }}\n"
+        f"[](unsigned char* const* arguments) {{ {kernel.name}({passed}); }}, OPMEND_COLUMN); }}\n"
     )
 
 
-def _parameter_types(text: str) -> dict[str, str]:
-    """DTYPE_NAME of each input and output that has one type in all columns."""
+def _definitions(types: Mapping[str, str], names: set[str], label: str) -> tuple[str, ...]:
+    renamed = sorted(names - simulated_names())
+    return (
+        *(f"-D{name}={kind}" for name, kind in sorted(types.items())),
+        *(f"-D{name}={name}_of_{label}" for name in renamed),
+    )
+
+
+def _parameter_types(text: str) -> dict[str, tuple[str, ...]]:
+    """DTYPE_NAME of each input and output, by the columns of DataType."""
     code = "".join(token.text for token in tokens(text) if token.kind != "comment")
     found = {}
     for match in _PARAMETER.finditer(code):
         listed = _DATA_TYPE.search(match[2])
-        names = (
-            {one.split("::")[-1].strip() for one in listed[1].split(",") if one.strip()} if listed else set()
-        )
-        kind = _TYPES.get(next(iter(names))) if len(names) == 1 else None
-        if kind is not None:
-            found[f"DTYPE_{match[1].upper()}"] = kind
+        names = [one.split("::")[-1].strip() for one in listed[1].split(",") if one.strip()] if listed else []
+        if names and all(name in _TYPES for name in names):
+            found[f"DTYPE_{match[1].upper()}"] = tuple(_TYPES[name] for name in names)
     return found
+
+
+def _functions(text: str) -> set[str]:
+    """The functions that a text defines outside classes."""
+    solid = _solid(text)
+    found, at = set(), 0
+    while at < len(solid):
+        if solid[at].text != "{":
+            at += 1
+            continue
+        start = at
+        while start and solid[start - 1].text not in (";", "{", "}"):
+            start -= 1
+        head = solid[start:at]
+        if any(token.text == "namespace" for token in head) or [token.text for token in head] == [
+            "extern",
+            '"C"',
+        ]:
+            at += 1
+            continue
+        opening = next((index for index, token in enumerate(head) if token.text == "("), 0)
+        if (
+            opening
+            and head[opening - 1].kind == "word"
+            and not any(token.text == "=" for token in head[:opening])
+        ):
+            found.add(head[opening - 1].text)
+        end = closing_bracket(solid, at)
+        at = len(solid) if end is None else end + 1
+    return found - _GROUPED
 
 
 def _classes(text: str) -> set[str]:

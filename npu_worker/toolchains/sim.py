@@ -340,10 +340,11 @@ class SimToolchain(Toolchain):
         generated = tree / ".generated"
         generated.mkdir()
         units = tuple(
-            replace(unit, flags=(*project.flags(unit.path), *unit.flags)).with_prologue(
+            replace(unit, flags=(*flags, *unit.flags), variant=variant).with_prologue(
                 tilings.prologue(unit.path), generated
             )
             for unit in units
+            for variant, flags in enumerate(project.variants(unit.path))
         )
         for path, text in files.items():
             if "__global__" in text and PurePosixPath(path).suffix in _KEPT_SUFFIXES:

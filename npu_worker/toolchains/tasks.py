@@ -9,7 +9,14 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from npu_worker.toolchains.sources import Token, closing_bracket, directives, parameters_opening, tokens
+from npu_worker.toolchains.sources import (
+    Token,
+    closing_bracket,
+    directives,
+    parameters_opening,
+    reached_from,
+    tokens,
+)
 
 #: `if ASCEND_IS_AIC` alone is no cube code: vector kernels guard with it, too.
 _CUBE_NAMES = frozenset(
@@ -47,20 +54,32 @@ MIX = Task(aics=1, aivs=2, mix=True)
 
 def kernel_tasks(files: Mapping[str, str]) -> dict[str, Task]:
     """The task of every `__global__` function that is not plain vector code, by its name."""
-    sources = [text for text in files.values() if "__global__" in text]
-    if not sources:
-        return {}
-    words: Mapping[str, frozenset[str]] | None = None
     found = {}
-    for text in sources:
-        for name, mark, body in _kernels(text):
-            if mark is None:
-                if words is None:
-                    words = _definitions(files.values())
-                mark = _inferred(body, words)
-            if mark != VECTOR:
-                found[name] = mark
+    seen = _Seen(files)
+    for path, text in files.items():
+        for name, mark, body in _kernels(text) if "__global__" in text else ():
+            task = mark if mark is not None else _inferred(body, seen.definitions(path))
+            if task != VECTOR:
+                found[name] = task
     return found
+
+
+class _Seen:
+    """What a file's kernels can see: their own translation unit, and no class of another that has one of its names."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+        self._cube = any(name in text for text in files.values() for name in _CUBE_NAMES | _MIX_NAMES)
+        self._reached: dict[str, frozenset[str]] = {}
+
+    def definitions(self, path: str) -> Mapping[str, frozenset[str]]:
+        """The definitions in reach of `path`; none where no file has cube code, which is all that they are read for."""
+        if not self._cube:
+            return {}
+        if not self._reached:
+            self._reached = {one: reached_from(one, self._files).files for one in self._files}
+        near = {one for reached in self._reached.values() if path in reached for one in reached}
+        return _definitions(self._files[one] for one in sorted(near))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -79,6 +79,7 @@ class Unit:
         bindings: it sees the binding layer or pybind11.
         full: it is compiled with pybind11 itself.
         flags: of its own: definitions, and the header that shows it the workspace's tiling structs.
+        variant: which of several compiles of the source, by their definitions.
     """
 
     path: str
@@ -86,11 +87,13 @@ class Unit:
     bindings: bool = False
     full: bool = False
     flags: tuple[str, ...] = ()
+    variant: int = 0
 
     @property
     def object_name(self) -> str:
         """The file name of its object, the same whatever it is compiled with."""
-        return f"{hashlib.sha256(bytes_of(self.path)).hexdigest()[:16]}.o"
+        name = f"{self.path}#{self.variant}" if self.variant else self.path
+        return f"{hashlib.sha256(bytes_of(name)).hexdigest()[:16]}.o"
 
     def with_prologue(self, text: str, generated: Path) -> "Unit":
         """The unit with its tiling structs before it, in a header of the same content for the same structs."""

@@ -1,8 +1,8 @@
 """Operator projects: description, tiling function and kernel of each operator are bound by its name and run.
 
-The kernels of tests/kernels/operators were written as msopgen's users and models write them, before the simulator's
-side was there: an addition with a tail, a softmax of rows, a GELU with attributes and an optional input, and a sum with
-two tiling keys and a workspace. Three of them call their class KernelOp or Tiling functions by one name.
+The kernels of tests/kernels/operators were written as msopgen's users and models write them, before they were run
+here: an addition with a tail, a softmax of rows, a GELU with attributes and an optional input, a sum with two tiling
+keys and a workspace, a leaky ReLU for two types, and a product. Classes and functions of several have one name.
 """
 
 import json
@@ -122,6 +122,24 @@ def test_attributes_an_optional_input_and_a_key_for_each_type(
 def test_a_sum_with_two_keys_and_a_workspace(operators: ModuleType, report: Path, count: int) -> None:
     x = torch.randint(-8, 9, (count,), generator=torch.Generator().manual_seed(count)).float()
     assert operators.reduce_all(x).tolist() == [x.sum().item()]
+    assert not rules(report)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16])
+def test_a_kernel_that_is_compiled_for_each_type(
+    operators: ModuleType, report: Path, dtype: torch.dtype
+) -> None:
+    x = torch.randn(8, 2048, generator=torch.Generator().manual_seed(1)).to(dtype)
+    assert torch.equal(operators.leaky_scale(x, 0.25), torch.nn.functional.leaky_relu(x, 0.25))
+    assert not rules(report)
+
+
+def test_a_product_with_a_tiling_struct_of_the_library(operators: ModuleType, report: Path) -> None:
+    generator = torch.Generator().manual_seed(2)
+    a, b = (torch.randn(shape, generator=generator).half() for shape in ((128, 64), (64, 128)))
+    bias = torch.randn(128, generator=generator)
+    wanted = torch.nn.functional.leaky_relu(a.double() @ b.double() + bias, 0.001)
+    assert torch.allclose(operators.matmul_leaky(a, b, bias).double(), wanted, atol=1e-4)
     assert not rules(report)
 
 

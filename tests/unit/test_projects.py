@@ -40,7 +40,7 @@ def test_no_operator_no_registration() -> None:
     ):
         files = {**FILES, "kernel/host.cpp": host}
         assert ProjectSources(files, {}).registration("kernel/add.cpp") == ""
-        assert ProjectSources(files, {}).flags("kernel/add.cpp") == ()
+        assert ProjectSources(files, {}).variants("kernel/add.cpp") == ((),)
 
 
 def test_a_kernel_that_is_only_declared_or_takes_values_is_not_registered() -> None:
@@ -50,13 +50,31 @@ def test_a_kernel_that_is_only_declared_or_takes_values_is_not_registered() -> N
 
 
 def test_a_type_that_all_columns_share_is_defined() -> None:
-    assert ProjectSources(FILES, {}).flags("kernel/add.cpp") == ("-DDTYPE_X=half", "-DDTYPE_Z=bfloat16_t")
+    assert ProjectSources(FILES, {}).variants("kernel/add.cpp") == (
+        ("-DDTYPE_X=half", "-DDTYPE_Z=bfloat16_t"),
+    )
     own = {**FILES, "kernel/add.cpp": f"#define DTYPE_X float\n{KERNEL}"}
-    assert ProjectSources(own, {}).flags("kernel/add.cpp") == ("-DDTYPE_Z=bfloat16_t",)
+    assert ProjectSources(own, {}).variants("kernel/add.cpp") == (("-DDTYPE_Z=bfloat16_t",),)
+
+
+def test_a_kernel_that_asks_for_a_type_is_compiled_for_each_combination() -> None:
+    asking = (
+        KERNEL.replace("Work work;", "DTYPE_Y work;") + "void add_custom_do(int n) { add_custom<<<n>>>(); }\n"
+    )
+    first, second = ProjectSources({**FILES, "kernel/add.cpp": asking}, {}).variants("kernel/add.cpp")
+    assert first == ("-DDTYPE_X=half", "-DDTYPE_Y=half", "-DDTYPE_Z=bfloat16_t", "-DOPMEND_COLUMN=0")
+    assert second == (
+        "-DDTYPE_X=half",
+        "-DDTYPE_Y=float",
+        "-DWork=Work_of_add_1",
+        "-Dadd_custom=add_custom_of_add_1",
+        "-Dadd_custom_do=add_custom_do_of_add_1",
+        "-DOPMEND_COLUMN=1",
+    )
 
 
 def test_classes_of_one_name_in_two_kernels_stay_apart() -> None:
     files = {**FILES, "kernel/sub.cpp": SECOND, "kernel/host2.cpp": HOST.replace("AddCustom", "SubCustom")}
     project = ProjectSources(files, {})
-    assert "-DWork=Work_of_add" in project.flags("kernel/add.cpp")
-    assert "-DWork=Work_of_sub" in project.flags("kernel/sub.cpp")
+    assert "-DWork=Work_of_add" in project.variants("kernel/add.cpp")[0]
+    assert "-DWork=Work_of_sub" in project.variants("kernel/sub.cpp")[0]

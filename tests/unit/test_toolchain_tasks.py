@@ -105,3 +105,12 @@ def test_the_kind_of_core_is_known_at_run_time(source: str, expected: str) -> No
 def test_a_line_that_asks_for_the_kind_of_core(text: str, found: tuple[int, str] | None) -> None:
     asked = asked_core({"a.h": "int b;\n", "k.cpp": text})
     assert (asked and (asked.path, asked.line, asked.macro)) == (found and ("k.cpp", *found))
+
+
+def test_a_kernel_is_judged_by_what_its_own_source_sees() -> None:
+    kernel = "__global__ __aicore__ void {}(GM_ADDR x) {{ Op op; op.Process(); }}"
+    vector, cube = (f"class Op {{ void Process() {{ {call}(); }} }};\n" for call in ("Add", "Mmad"))
+    files = {"kernel/add.cpp": vector + kernel.format("add"), "kernel/mul.cpp": cube + kernel.format("mul")}
+    assert kernel_tasks(files) == {"mul": CUBE}
+    files = {"kernel/add.cpp": '#include "op.h"\n' + kernel.format("add"), "kernel/op.h": cube}
+    assert kernel_tasks(files) == {"add": CUBE}

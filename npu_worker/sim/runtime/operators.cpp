@@ -125,8 +125,8 @@ const char* kind_name(Kind kind) {
 
 class Call {
 public:
-    Call(std::string name, const ops::OpDef& operation, const Kernel& kernel, std::vector<OperatorArgument>& arguments, Where where)
-        : name_(std::move(name)), operation_(operation), kernel_(kernel), arguments_(arguments), where_(where) {}
+    Call(std::string name, const ops::OpDef& operation, const std::map<int, Kernel>& kernels, std::vector<OperatorArgument>& arguments, Where where)
+        : name_(std::move(name)), operation_(operation), kernels_(kernels), arguments_(arguments), where_(where) {}
 
     void run() {
         check_soc();
@@ -214,7 +214,7 @@ private:
     }
 
     // The lists of DataType are columns: one of them must be the types of all tensors.
-    void check_types() const {
+    void check_types() {
         size_t columns = 0;
         std::vector<std::pair<const ops::OpParamDef*, ge::DataType>> all;
         const auto take = [&](const std::deque<ops::OpParamDef>& declared, const std::deque<TensorFacts>& facts) {
@@ -239,7 +239,10 @@ private:
             });
         };
         for (size_t column = 0; column < std::max<size_t>(columns, 1); ++column)
-            if (fits(column)) return;
+            if (fits(column)) {
+                column_ = static_cast<int>(column);
+                return;
+            }
         refuse("operator-types", "no column of DataType has " + given);
     }
 
@@ -261,21 +264,24 @@ private:
         for (size_t at = 0; at < context_.GetWorkspaceNum(); ++at) bytes += sizes[at];
         if (bytes > uint64_t{16} << 30) refuse("operator-tiling", "its workspace has " + text(bytes) + " bytes");
         const Block workspace(bytes);
+        const auto of_types = kernels_.find(column_);
+        const Kernel& kernel = of_types != kernels_.end() ? of_types->second : kernels_.begin()->second;
         addresses_.push_back(workspace.data());
         addresses_.push_back(tiling.data());
-        if (addresses_.size() != kernel_.parameters)
-            refuse("operator-parameters", "kernel " + name_ + " has " + text(kernel_.parameters) + " parameters; inputs, outputs, workspace and tiling are " +
+        if (addresses_.size() != kernel.parameters)
+            refuse("operator-parameters", "kernel " + name_ + " has " + text(kernel.parameters) + " parameters; inputs, outputs, workspace and tiling are " +
                                               text(addresses_.size()));
         {
             const Running running(context_.GetTilingKey(), workspace);
-            run_blocks(context_.GetBlockDim(), kernel_.task, name_, [this] { kernel_.start(addresses_.data()); });
+            run_blocks(context_.GetBlockDim(), kernel.task, name_, [this, &kernel] { kernel.start(addresses_.data()); });
         }
         for (const std::function<void()>& one : put_back_) one();
     }
 
     const std::string name_;
     const ops::OpDef& operation_;
-    const Kernel& kernel_;
+    const std::map<int, Kernel>& kernels_;
+    int column_ = 0;
     std::vector<OperatorArgument>& arguments_;
     const Where where_;
     gert::TilingContext context_;
@@ -285,8 +291,8 @@ private:
 
 }  // namespace
 
-bool add_kernel(const char* name, uint32_t parameters, Task task, void (*start)(uint8_t* const*)) {
-    return registry<Kernel>()[name] = Kernel{parameters, task, start}, true;
+bool add_kernel(const char* name, uint32_t parameters, Task task, void (*start)(uint8_t* const*), int column) {
+    return registry<std::map<int, Kernel>>()[name][column] = Kernel{parameters, task, start}, true;
 }
 bool add_operator(const char* type, std::function<ops::OpDef()> made) {
     return registry<std::function<ops::OpDef()>>()[type] = std::move(made), true;
@@ -308,11 +314,11 @@ void call_operator(const char* call, std::vector<OperatorArgument> arguments, Wh
     const auto made = registry<std::function<ops::OpDef()>>().find(type);
     if (made == registry<std::function<ops::OpDef()>>().end()) unsupported(std::string(call) + ", an operator that the workspace does not register by OP_ADD", where);
     const std::string name = snake_case(type);
-    const auto kernel = registry<Kernel>().find(name);
+    const auto kernels = registry<std::map<int, Kernel>>().find(name);
     try {
-        if (kernel == registry<Kernel>().end()) fail("operator-kernel", "operator " + type + " has no kernel " + name + "(GM_ADDR...)", where);
+        if (kernels == registry<std::map<int, Kernel>>().end()) fail("operator-kernel", "operator " + type + " has no kernel " + name + "(GM_ADDR...)", where);
         const ops::OpDef operation = made->second();
-        Call(name, operation, kernel->second, arguments, where).run();
+        Call(name, operation, kernels->second, arguments, where).run();
     } catch (const KernelError&) {
         flush_report();
         throw;

@@ -14,8 +14,9 @@ template <class Body, class... Args>
 void launch(uint32_t blocks, const void* l2, const void* stream, const char* kernel, Body body, Args... args) {
     launch_as(Task{}, blocks, l2, stream, kernel, body, args...);
 }
-// Makes a kernel known to calls of its operator; `start` gets the kernel's arguments, all of them addresses.
-bool add_kernel(const char* name, uint32_t parameters, Task task, void (*start)(uint8_t* const* arguments));
+// Makes a kernel known to calls of its operator; `start` gets the kernel's arguments, all of them addresses. column: the combination of types of
+// the operator's description that it was compiled for, or -1 for all of them.
+bool add_kernel(const char* name, uint32_t parameters, Task task, void (*start)(uint8_t* const* arguments), int column);
 }  // namespace opmend_sim
 
 #define ACLRT_LAUNCH_KERNEL(kernel) aclrtlaunch_##kernel

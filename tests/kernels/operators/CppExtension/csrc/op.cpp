@@ -29,6 +29,20 @@ at::Tensor reduce_all_impl_npu(const at::Tensor& x) {
     return sum;
 }
 
+at::Tensor matmul_leaky_impl_npu(const at::Tensor& a, const at::Tensor& b, const at::Tensor& bias) {
+    at::Tensor c = at::empty({a.size(0), b.size(1)}, at::TensorOptions().dtype(at::kFloat).device(a.device()));
+    EXEC_NPU_CMD(aclnnMatmulLeakyCustom, a, b, bias, c);
+    return c;
+}
+
+at::Tensor leaky_scale_impl_npu(const at::Tensor& self, double negative_slope) {
+    at::Tensor result = at::empty_like(self);
+    EXEC_NPU_CMD(aclnnLeakyScaleCustom, self, negative_slope, result);
+    return result;
+}
+
+TORCH_LIBRARY_IMPL(opmend_operators_test, PrivateUse1, m) { m.impl("leaky_scale", &leaky_scale_impl_npu); }
+
 // Calls that a device refuses.
 at::Tensor too_few(const at::Tensor& x) {
     at::Tensor z = at::empty_like(x);
@@ -47,6 +61,8 @@ PYBIND11_MODULE(TORCH_EXTENSION_NAME, m) {
     m.def("gelu_blend", &gelu_blend_impl_npu, py::arg("x"), py::arg("bias") = c10::optional<at::Tensor>(), py::arg("blend") = 1.0, py::arg("tile") = 64,
           py::arg("exact") = false, py::arg("mode") = "tanh", py::arg("window") = std::vector<int64_t>{0, 1});
     m.def("reduce_all", &reduce_all_impl_npu, "sum of all elements");
+    m.def("matmul_leaky", &matmul_leaky_impl_npu, "leaky_relu(a @ b + bias)");
+    m.def("leaky_scale", &leaky_scale_impl_npu, "leaky_relu(x)");
     m.def("too_few", &too_few);
     m.def("built_in", &built_in);
 }
