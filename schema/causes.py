@@ -168,7 +168,7 @@ def failures_questions(keys: Iterable[SnippetKey], ranges: Sequence[Range]) -> l
     return [failures_question(scattered), *(failures_of_range_question(one) for one in ranges)]
 
 
-def failures_by_row(*answers: Answer) -> dict[tuple[int, str, int], list[Failure]]:
+def failures_by_row(*answers: Answer) -> dict[tuple[int, str, int], tuple[Failure, ...]]:
     """The failures on rows: (file id, position key, revision) → failures, in the order they were written.
 
     A row may be in several of the answers: it is told once.
@@ -178,8 +178,8 @@ def failures_by_row(*answers: Answer) -> dict[tuple[int, str, int], list[Failure
     """
     found = [row for answer in answers for row in answer.fetchall()]
     found.sort()  # by the id, which tells the order they were written in: cheaper here than for the server
-    known: dict[tuple[str, str, str | None], Failure] = {}
-    of_rows: dict[tuple[int, str, int], list[Failure]] = {}
+    known: dict[tuple[str, str, str | None], tuple[Failure]] = {}
+    of_rows: dict[tuple[int, str, int], tuple[Failure, ...]] = {}
     last = None
     for identifier, file_id, key, revision, name, output, blob in found:
         if identifier == last:
@@ -188,12 +188,10 @@ def failures_by_row(*answers: Answer) -> dict[tuple[int, str, int], list[Failure
         said = (name, output, blob)
         failure = known.get(said)
         if failure is None:
-            failure = known[said] = Failure(benchmark=name, output=output, blob=blob)
+            failure = known[said] = (Failure(benchmark=name, output=output, blob=blob),)
         here = (file_id, key, revision)
-        if here in of_rows:
-            of_rows[here].append(failure)
-        else:
-            of_rows[here] = [failure]
+        before = of_rows.get(here)
+        of_rows[here] = failure if before is None else before + failure
     return of_rows
 
 

@@ -172,6 +172,8 @@ ORDER BY f.path, s.position_key
 """
 
 
+_NAMES = (*KINDS, "follows")  # by closeness
+
 _Fields = dict[str, object]  # of a Step; what is on record of a revision has the names of an Ending's as well
 
 
@@ -318,8 +320,8 @@ def _explain(
             created_round=asked.round,
             raw=asked.raw,
         ),
-        steps=tuple([_step(ancestry, paths, other, causes, failures) for other in chain]),
-        others=tuple([_step(ancestry, paths, other, causes, failures) for other in others]),
+        steps=_steps(ancestry, paths, chain, causes, failures),
+        others=_steps(ancestry, paths, others, causes, failures),
         ended=None if gone is None else _ending(session, key, gone, causes[gone], failures),
     )
 
@@ -351,46 +353,49 @@ def _causes(found: Sequence[tuple[Any, ...]]) -> dict[int, _Fields]:
     return causes
 
 
-def _step(
+def _steps(
     ancestry: Ancestry,
     paths: Mapping[int, str],
-    key: SnippetKey,
+    keys: Sequence[SnippetKey],
     causes: Mapping[int, _Fields],
-    failures: Mapping[tuple[int, str, int], Sequence[Failure]],
-) -> Step:
-    """One snippet as a step of the chain: what made it, what it follows from, and which of that went in its favour."""
-    _, _, content, _, scope, node_kind, revision, _, _ = ancestry.ancestors[key]
-    parents, before = [], []
-    for closeness, parent_key in ancestry.parents.get(key, ()):
-        parent = ancestry.ancestors[parent_key]
-        kind = KINDS[closeness] if closeness < len(KINDS) else "follows"
-        fields: _Fields = {
-            "path": paths[parent_key[0]],
-            "position_key": parent_key[1],
-            "kind": kind,
-            "content": parent.content,
-        }
-        parents.append(filled(Relative, fields))
-        if parent.gone == revision:
-            before.append(parent.content)
-    file_id, position_key = key
-    return filled(
-        Step,
-        {
-            **causes[revision],
+    failures: Mapping[tuple[int, str, int], tuple[Failure, ...]],
+) -> tuple[Step, ...]:
+    """Snippets as steps: what made each, what it follows from, and which of that went in its favour."""
+    ancestors, parents = ancestry.ancestors, ancestry.parents
+    steps = []
+    for key in keys:
+        file_id, position_key = key
+        _, _, content, _, scope, node_kind, revision, _, _ = ancestors[key]
+        relatives = []
+        before: tuple[str, ...] = ()
+        for closeness, parent in parents.get(key, ()):
+            parent_file, parent_key, parent_content, _, _, _, _, _, gone = ancestors[parent]
+            fields: _Fields = {
+                "path": paths[parent_file],
+                "position_key": parent_key,
+                "kind": _NAMES[closeness],
+                "content": parent_content,
+            }
+            relatives.append(filled(Relative, fields))
+            if gone == revision:
+                before += (parent_content,)
+        made = "inserted" if revision else "initial"
+        step: _Fields = {
             "path": paths[file_id],
             "position_key": position_key,
             "content": content,
             "scope": scope or "",
             "node_kind": node_kind or "",
-            "change": parents[0].kind if parents else ("inserted" if revision else "initial"),
+            "change": relatives[0].kind if relatives else made,
             "revision": revision,
-            "parents": tuple(parents),
-            "before": tuple(before),
+            "parents": tuple(relatives),
+            "before": before,
             # Failures of a later revision on the same row belong to its end, not to its making.
-            "failures": tuple(failures.get((file_id, position_key, revision), ())),
-        },
-    )
+            "failures": failures.get((file_id, position_key, revision), ()),
+            **causes[revision],
+        }
+        steps.append(filled(Step, step))
+    return tuple(steps)
 
 
 def _ending(
