@@ -96,10 +96,16 @@ class LastState:
 
     def size(self) -> int:
         """About how many bytes it takes."""
-        return sum(
-            sum(map(len, rows.lines)) + _BYTES_A_STRING * (2 * len(rows.lines) + len(rows.every or ()))
+        of_rows = sum(
+            _characters(rows.lines) + _BYTES_A_STRING * (2 * len(rows.lines) + len(rows.every or ()))
             for rows in self.files.values()
-        ) + sum(sum(map(len, new.lines)) for new in self.undescribed or ())
+        )
+        # The newest of these is among the rows already.
+        return of_rows + sum(_characters(new.lines) for new in (self.undescribed or ())[:-1])
+
+
+def _characters(lines: Sequence[str]) -> int:
+    return sum(map(len, lines))
 
 
 _Task = tuple[str, int]  # address of the database, task id
