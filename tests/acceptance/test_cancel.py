@@ -142,6 +142,7 @@ def stopped(store: Database, run: int, job: str) -> None:
         assert verify_task(session, session.get_one(Task, task))[0] == []
 
 
+@pytest.mark.slow
 def test_a_compilation_is_killed_with_all_its_processes(
     patient: Opmend, store: Database, folder: Path
 ) -> None:
@@ -199,6 +200,7 @@ def test_a_reference_without_end_is_ended_with_its_process(
     stopped(store, run, job)
 
 
+@pytest.mark.slow
 def test_a_cancelled_run_is_resumed_and_the_workers_take_its_jobs(
     patient: Opmend, store: Database, folder: Path
 ) -> None:

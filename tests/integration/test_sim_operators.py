@@ -201,21 +201,29 @@ def test_a_workspace_without_the_library_s_part_is_found(tmp_path: Path, report:
     ("old", "new", "message"),
     [
         ("context->SetBlockDim(used);", "", "operator-tiling: .* sets no block dimension"),
-        (
+        pytest.param(
             'AddConfig("ascend910b")',
             'AddConfig("ascend310p")',
             "operator-soc: .* names ascend310p, and the device",
+            marks=pytest.mark.slow,
         ),
-        (".SetTiling(optiling::TilingFunc)", "", "operator-tiling: .* no tiling function"),
-        (
+        pytest.param(
+            ".SetTiling(optiling::TilingFunc)",
+            "",
+            "operator-tiling: .* no tiling function",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             "SetDataSize(tiling.GetDataSize())",
             "SetDataSize(4)",
             "gm-read-out-of-range: tiling data of 12 bytes",
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             "this->SetInferShape",
             'this->Attr("scale").AttrType(OPTIONAL).Float(1.0);\n        this->SetInferShape',
             r"operator-arguments: .*has 3 arguments; .* are 2 \+ 1 \+ 1",
+            marks=pytest.mark.slow,
         ),
     ],
 )
@@ -244,16 +252,18 @@ def test_a_tiling_function_that_stands_outside_the_description(tmp_path: Path) -
             "context->SetBlockDim(used);\n    context->SetAippMode(1);",
             "SetAippMode",
         ),
-        (".AutoContiguous();", ".ValueDepend(OPTIONAL);", "ValueDepend"),
-        (
+        pytest.param(".AutoContiguous();", ".ValueDepend(OPTIONAL);", "ValueDepend", marks=pytest.mark.slow),
+        pytest.param(
             "OP_ADD(AddTailCustom);",
             "OP_ADD(AddTailCustom);\nIMPL_OP_OPTILING(AddTailCustom).Tiling(optiling::TilingFunc).TilingParse<int>(nullptr);",
             "TilingParse",
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             '#include "register/op_def_registry.h"',
             '#include "register/op_def_registry.h"\n#include "graph/x.h"',
             "graph/x.h",
+            marks=pytest.mark.slow,
         ),
     ],
 )
