@@ -25,7 +25,7 @@ from tests.support.operators import lay_out_cohort
 ROOT = Path(__file__).resolve().parents[2]
 ROOMS = ("schema", "kb", "coordinator", "workers", "npu_worker", "cohorts")
 # Beside Python modules, these are what the program reads at run time.
-DATA = {".h", ".cpp", ".json", ".toml", ".mako", ".md", ".html", ".css", ".js", ".svg"}
+DATA = {".h", ".hpp", ".cpp", ".json", ".toml", ".mako", ".md", ".html", ".css", ".js", ".svg"}
 
 # The acceptance of a whole run includes the first build of the simulator's headers on a busy machine.
 RUN_SECONDS = 600
