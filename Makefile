@@ -10,7 +10,7 @@ run: install
 	@$(BIN)/opmend run cohorts/starter
 
 test: install
-	@$(BIN)/pytest -m "not slow" -n 2 --dist loadfile tests/unit tests/integration tests/acceptance
+	@$(BIN)/pytest -m "not slow" -n 2 --dist loadfile --durations=20 tests/unit tests/integration tests/acceptance
 
 # Long suites, each behind its own target.
 test-slow: install
