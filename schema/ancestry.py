@@ -3,7 +3,7 @@
 A line's history is a walk over edges, and each step of it costs the server two look-ups. Most lines have a few steps.
 A line that a repair came back to for hundreds of rounds has a thousand; but its tombstones stay in place, so they stand
 next to each other, right before the line that took their place (rule D1). So after the first steps the rest is read as
-a range of position keys, which costs a twentieth of as many look-ups. Where the range has little of the line's history
+a range of position keys, which costs an eighth of as many look-ups. Where the range has little of the line's history
 (it came from elsewhere, or its neighbours changed far more often), the walk goes on as it began.
 """
 

@@ -1,7 +1,7 @@
 """Writes down where the new lines of a task stand in their programs: behind the commit that brought them.
 
 A revision is history once it is committed, and whoever works on waits for that. What its lines' functions are called
-follows from it, can be told at any later time, and takes a parser a quarter as long as all the rest together. So
+follows from it, can be told at any later time, and took a quarter of a writer's time. So
 it is told afterwards, in a transaction of its own. If that never comes, nothing is lost: the rows stay NULL, readers
 tell it themselves (`schema.line_syntax`), and the next `describe` catches up on the lines that are live.
 """
@@ -81,10 +81,7 @@ def _in_memory(waiting: Iterable[NewLines]) -> dict[tuple[int, str], LineSyntax]
     """As `told`, from what this process wrote itself: a file is parsed by what changed in it."""
     found: dict[tuple[int, str], LineSyntax] = {}
     for new in waiting:
-        language = language_of(new.path)
-        if language is None:
-            continue
-        parsed = parse(language, new.lines, new.digest, new.follows)
-        described = described_lines(language, parsed, new.keys)
+        parsed = parse(new.language, new.lines, new.digest, new.follows)
+        described = described_lines(new.language, parsed, new.keys)
         found.update({(new.file_id, key): described.get(index, NOTHING) for index, key in new.keys.items()})
     return found

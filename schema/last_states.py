@@ -15,7 +15,8 @@ from threading import Lock
 # So many tasks, and about so many bytes of them, are known; a larger task is not.
 KEPT_TASKS = 8
 KEPT_BYTES = 16 << 20
-# So many files with new lines wait for being described. Of a task whose writer never does it, the last ones are kept.
+# So many files with new lines wait for being described. Of a task whose writer does it more seldom, none is kept: what
+# is not told yet is looked up then.
 MOST_UNDESCRIBED = 16
 # A key or a line of some characters, as Python has it.
 _BYTES_A_STRING = 70
@@ -60,6 +61,7 @@ class NewLines:
     """What one revision brought to one file.
 
     Attributes:
+        language: of the file, which has one ("cpp" or "python").
         keys: index in the file → position key of each new line.
         lines: the whole file; nobody changes the list.
         digest: of the file.
@@ -68,7 +70,7 @@ class NewLines:
     """
 
     file_id: int
-    path: str
+    language: str
     keys: Mapping[int, str]
     lines: Sequence[str]
     digest: str

@@ -267,8 +267,9 @@ def _explain(
     key = file_id, position_key = asked_for[3], asked_for[4]
     ancestry = Ancestry(session, found)
     rows = ancestry.ancestors
-    asked = rows[key]
-    gone = asked.gone if asked.gone is not None and asked.gone <= at else None
+    gone = rows[key].gone
+    if gone is not None and gone > at:
+        gone = None
     paths = {file_id: path}
     elsewhere = {other for other, _ in rows if other != file_id}
     if elsewhere:

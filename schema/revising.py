@@ -309,7 +309,7 @@ class Revising:
         return tuple(
             NewLines(
                 file_id=self.live[path].file_id,
-                path=path,
+                language=language,
                 keys=of_file,
                 lines=self.lines[path],
                 digest=after[path],
@@ -318,7 +318,7 @@ class Revising:
                 else None,
             )
             for path, of_file in keys.items()
-            if language_of(path) is not None
+            if (language := language_of(path)) is not None
         )
 
     def _fresh_rows(self) -> list[dict[str, Any]]:

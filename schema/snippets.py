@@ -152,7 +152,12 @@ def write_revision(
         revising = Revising(session, pipeline, row, step.lines, (step.before, step.after), live, own=own)
         stamp, after = revising.write(found, failures, restored)
         undescribed = revising.new_lines(found.stretches)
+        # Of what others wrote last, this process does not know whether it is described.
         waiting = () if last is None else last.undescribed
+        if waiting is not None:
+            waiting = (*waiting, *undescribed)
+            if len(waiting) > MOST_UNDESCRIBED:
+                waiting = None
     remember(
         address,
         task_id,
@@ -161,8 +166,7 @@ def write_revision(
             round=round,
             manifest=step.after,
             files={**files_known, **after},
-            # Of what others wrote last, this process does not know whether it is described.
-            undescribed=None if waiting is None else (*waiting, *undescribed)[-MOST_UNDESCRIBED:],
+            undescribed=waiting,
         ),
     )
     return revision

@@ -1,6 +1,7 @@
 """Commands on runs: submit, status, watch, cancel, resume, report."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -199,27 +200,10 @@ def cancel(
     json: Json = False,
 ) -> None:
     """Cancel a run, or one task: open jobs are withdrawn, what was measured stays."""
-    import getpass
-
-    from coordinator.cli.output import print_json
-    from coordinator.cli.store import reading
     from coordinator.engine.requests import cancel_run, cancel_task
-    from coordinator.report.lookup import find_run, find_task, tasks_of
-    from schema.errors import BadInput
 
-    if run is not None and task is not None:
-        raise BadInput("a run and a task were named", mend="name one of them")
-    author = getpass.getuser()
-    with reading() as session:
-        if task is not None:
-            asked, cancelled = 1, int(cancel_task(session, find_task(session, task).id, author=author))
-        else:
-            found = find_run(session, run)
-            asked, cancelled = len(tasks_of(session, found)), cancel_run(session, found.id, author=author)
-    if json:
-        print_json({"cancelled": cancelled, "tasks": asked})
-        return
-    typer.echo(f"cancelled {cancelled} of {asked} tasks; the coordinator ends them")
+    cancelled, asked = _request(run, task, of_run=cancel_run, of_task=cancel_task)
+    _told(json, "cancelled", cancelled, asked, "the coordinator ends them")
 
 
 def resume(
@@ -233,11 +217,28 @@ def resume(
 
     They go on where they were: what was measured stays, what was under way is asked for again.
     """
+    from coordinator.engine.requests import resume_run, resume_task
+
+    resumed, asked = _request(run, task, of_run=resume_run, of_task=resume_task)
+    _told(json, "resumed", resumed, asked, "the coordinator goes on with them")
+
+
+def _request(
+    run: int | None, task: str | None, *, of_run: Callable[..., int], of_task: Callable[..., bool | None]
+) -> tuple[int, int]:
+    """Ask something of a run's tasks, or of one: how many granted it, and how many were asked.
+
+    Args:
+        of_run: asks all tasks of a run, and says how many granted it.
+        of_task: asks one task, and says False if it did not.
+
+    Raises:
+        BadInput: a run and a task were named.
+        NotFound: there is no such run or task.
+    """
     import getpass
 
-    from coordinator.cli.output import print_json
     from coordinator.cli.store import reading
-    from coordinator.engine.requests import resume_run, resume_task
     from coordinator.report.lookup import find_run, find_task, tasks_of
     from schema.errors import BadInput
 
@@ -246,15 +247,18 @@ def resume(
     author = getpass.getuser()
     with reading() as session:
         if task is not None:
-            resume_task(session, find_task(session, task).id, author=author)
-            resumed = asked = 1
-        else:
-            found = find_run(session, run)
-            asked, resumed = len(tasks_of(session, found)), resume_run(session, found.id, author=author)
+            return int(of_task(session, find_task(session, task).id, author=author) is not False), 1
+        found = find_run(session, run)
+        return of_run(session, found.id, author=author), len(tasks_of(session, found))
+
+
+def _told(json: bool, what: str, granted: int, asked: int, follows: str) -> None:
+    from coordinator.cli.output import print_json
+
     if json:
-        print_json({"resumed": resumed, "tasks": asked})
-        return
-    typer.echo(f"resumed {resumed} of {asked} tasks; the coordinator goes on with them")
+        print_json({what: granted, "tasks": asked})
+    else:
+        typer.echo(f"{what} {granted} of {asked} tasks; {follows}")
 
 
 def report_command(

@@ -96,9 +96,8 @@ def evidence(session: Session, task_id: int, state: TaskState, checked: Checked)
     body = storable(checked.validation.model_dump(mode="json"))
     revision = revision_of(state, checked.tree)
     cases = checked.validation.cases
-    benchmarks = benchmark_ids(
-        session, task_id, [_case_check(state, case.index, case.name) for case in cases]
-    )
+    checks = [_case_check(state, case.index, case.name) for case in cases]
+    benchmarks = benchmark_ids(session, task_id, checks)
     session.execute(
         _EVIDENCE,
         {
@@ -118,13 +117,13 @@ def evidence(session: Session, task_id: int, state: TaskState, checked: Checked)
                 [
                     {
                         "number": number,
-                        "benchmark": benchmarks[_case_check(state, case.index, case.name).name],
+                        "benchmark": benchmarks[check.name],
                         "status": case.status.value,
                         "message": ""
                         if case.status in (CaseStatus.PASSED, CaseStatus.CUT)
                         else storable_message(case_message(case)),
                     }
-                    for number, case in enumerate(cases)
+                    for number, (case, check) in enumerate(zip(cases, checks, strict=True))
                 ]
             ),
         },
