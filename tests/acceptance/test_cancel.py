@@ -189,12 +189,9 @@ def test_a_reference_without_end_is_ended_with_its_process(
 ) -> None:
     run = submitted(patient, folder, "HangAdd")
     (job,) = wait_until(lambda: running(store, run, "validate"), what="a validation")
-    (child,) = wait_until(
-        lambda: [
-            one for one in psutil.Process(patient.stack()["npu-1"]).children() if one.cpu_percent(0.5) > 50
-        ],
-        what="the worker's own process computes",
-    )
+    # Not before: a process that only loads torch would see the cancellation, and stay.
+    wait_until((patient.home / "hangs").exists, seconds=300, what="the reference")
+    (child,) = psutil.Process(patient.stack()["npu-1"]).children()
     assert patient("cancel", str(run)).code == 0
     wait_until(lambda: gone([child]), seconds=SOON + PATIENCE, what="the end of the process")
     stopped(store, run, job)
